@@ -1,0 +1,1 @@
+"""Latency measurement here and on a phone, statistics, the regression gate."""

@@ -1,0 +1,1 @@
+"""Teach a student: transfer losses, stages, recipes."""

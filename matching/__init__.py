@@ -1,0 +1,1 @@
+"""Text pairs: read, audit, debias, score, train and evaluate matchers."""

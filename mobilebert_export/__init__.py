@@ -1,0 +1,1 @@
+"""Export a matcher to TFLite or ONNX, verify it, and run the artefact."""

@@ -1,0 +1,1 @@
+"""From float to int8: calibration, recipes, the accuracy gate."""
