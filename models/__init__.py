@@ -1,0 +1,25 @@
+"""PyTorch networks, their configs and presets, and the shipped weights."""
+
+from models.config import ConfigError, EncoderConfig
+from models.heads import HEADS, PairClassifier, PretrainingHead, SpanQA, build
+from models.inventory import inventory
+from models.presets import PRESETS, preset
+from models.pretrained import MatcherSettings, ModelFileError, load_pretrained, save_pretrained, shipped_directory
+
+__all__ = [
+    "HEADS",
+    "PRESETS",
+    "ConfigError",
+    "EncoderConfig",
+    "MatcherSettings",
+    "ModelFileError",
+    "PairClassifier",
+    "PretrainingHead",
+    "SpanQA",
+    "build",
+    "inventory",
+    "load_pretrained",
+    "preset",
+    "save_pretrained",
+    "shipped_directory",
+]

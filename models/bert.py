@@ -1,0 +1,93 @@
+"""BERT (Devlin et al. 2019): the teacher side, and MobileBERT Table 1's first two columns.
+
+Parameter names are those of published checkpoints, so weights move between this network and
+`transformers.BertModel` without a translation table.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.config import EncoderConfig
+from models.layers import EncoderOutput, Intermediate, Pooler, Projection, SelfAttention, additive_mask
+
+
+class BertEmbeddings(nn.Module):
+    """Word + position + token-type embeddings, normalised."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size, config.pad_token_id)
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.token_type_embeddings = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, input_ids: Tensor, token_type_ids: Tensor) -> Tensor:
+        """(B, S) ids → (B, S, H)."""
+        x = self.word_embeddings(input_ids) + self.token_type_embeddings(token_type_ids)
+        x = x + self.position_embeddings.weight[: input_ids.shape[1]]
+        return self.dropout(self.LayerNorm(x))
+
+
+class _Attention(nn.Module):
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        size = config.hidden_size
+        self.self = SelfAttention(config, size, size)
+        self.output = Projection(config, size, size, config.hidden_dropout_prob)
+
+
+class BertLayer(nn.Module):
+    """Attention and one feed-forward network, each with a residual and a LayerNorm."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.attention = _Attention(config)
+        self.intermediate = Intermediate(config, config.hidden_size)
+        self.output = Projection(
+            config, config.intermediate_size, config.hidden_size, config.hidden_dropout_prob
+        )
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, S, H) → (B, S, H) and attention scores (B, A, S, S)."""
+        context, scores = self.attention.self(x, x, x, mask)
+        x = self.attention.output(context, x)
+        return self.output(self.intermediate(x), x), scores
+
+
+class Bert(nn.Module):
+    """The encoder with its pooler."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = nn.ModuleDict(
+            {"layer": nn.ModuleList(BertLayer(config) for _ in range(config.num_hidden_layers))}
+        )
+        self.pooler = Pooler(config)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, *, capture: bool = False
+    ) -> EncoderOutput:
+        """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores."""
+        x = self.embeddings(input_ids, token_type_ids)
+        return run_layers(self, x, attention_mask, capture=capture)
+
+
+def run_layers(encoder: nn.Module, x: Tensor, attention_mask: Tensor, *, capture: bool) -> EncoderOutput:
+    """Run embeddings `x` (B, S, H) through `encoder.encoder["layer"]` and its pooler."""
+    mask = additive_mask(attention_mask, encoder.config.attention_mask_value, x.dtype)
+    hidden_states: list[Tensor] = [x]
+    attention_scores: list[Tensor] = []
+    for layer in encoder.encoder["layer"]:
+        x, scores = layer(x, mask)
+        if capture:
+            hidden_states.append(x)
+            attention_scores.append(scores)
+    if not capture:
+        hidden_states = []
+    pooled = x[:, 0] if encoder.pooler is None else encoder.pooler(x)
+    return EncoderOutput(x, pooled, hidden_states, attention_scores)

@@ -1,0 +1,130 @@
+"""Task heads over an encoder: pair classification, regression, MLM + NSP, span question answering."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.bert import Bert
+from models.config import ConfigError, EncoderConfig
+from models.layers import activation, initialise
+from models.mobilebert import MobileBert
+
+ENCODERS: dict[str, type[nn.Module]] = {"bert": Bert, "mobilebert": MobileBert}
+
+
+class PairClassifier(nn.Module):
+    """Logits of a text pair: one linear map of the pooled [CLS] row. Regression is the case of one output."""
+
+    def __init__(self, config: EncoderConfig, num_labels: int = 2) -> None:
+        super().__init__()
+        self.config = config
+        self.num_labels = num_labels
+        self.encoder = ENCODERS[config.model_type](config)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.classifier = nn.Linear(config.hidden_size, num_labels)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """(B, S) ids, mask and token types → (B, num_labels) logits."""
+        return self.classify(self.encoder(input_ids, attention_mask, token_type_ids).pooled)
+
+    def classify(self, pooled: Tensor) -> Tensor:
+        """(B, H) → (B, num_labels)."""
+        return self.classifier(self.dropout(pooled))
+
+
+class SpanQA(nn.Module):
+    """Start and end logits of an answer span."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = ENCODERS[config.model_type](config)
+        self.encoder.pooler = None  # no sequence-level output is read
+        self.qa_outputs = nn.Linear(config.hidden_size, 2)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """(B, S) → (B, S, 2): start logits, end logits."""
+        return self.qa_outputs(self.encoder(input_ids, attention_mask, token_type_ids).last_hidden_state)
+
+
+class _Transform(nn.Module):
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.act = activation(config)
+        # A LayerNorm also in a NoNorm model: the head is not part of what runs on the phone.
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.LayerNorm(self.act(self.dense(x)))
+
+
+class _Predictions(nn.Module):
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.transform = _Transform(config)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        # The tied word embedding covers the first E features; a factorised model learns the other H - E here.
+        extra = config.hidden_size - config.embedding_size if config.is_bottleneck else 0
+        self.dense = nn.Linear(config.vocab_size, extra, bias=False) if extra else None
+
+    def forward(self, hidden: Tensor, word_embeddings: Tensor) -> Tensor:
+        decoder = word_embeddings if self.dense is None else torch.cat([word_embeddings, self.dense.weight.t()], 1)
+        return self.transform(hidden) @ decoder.t() + self.bias
+
+
+class PretrainingHead(nn.Module):
+    """Masked-language-model and next-sentence logits; the output matrix is the word embedding."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = ENCODERS[config.model_type](config)
+        self.cls = nn.ModuleDict(
+            {"predictions": _Predictions(config), "seq_relationship": nn.Linear(config.hidden_size, 2)}
+        )
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """(B, S) → MLM logits (B, S, vocabulary) and NSP logits (B, 2)."""
+        out = self.encoder(input_ids, attention_mask, token_type_ids)
+        words = self.encoder.embeddings.word_embeddings.weight
+        return self.cls["predictions"](out.last_hidden_state, words), self.cls["seq_relationship"](out.pooled)
+
+
+HEADS = ("pair_classifier", "regression", "pretraining", "span_qa")
+
+
+def build(
+    config: EncoderConfig, head: str | None = "pair_classifier", num_labels: int = 2, seed: int | None = None
+) -> nn.Module:
+    """Make a randomly initialised model in eval mode.
+
+    Args:
+        config: shape of the encoder.
+        head: one of `HEADS`, or None for the bare encoder.
+        num_labels: outputs of a pair classifier.
+        seed: makes the weights reproducible; None draws from torch's global generator.
+
+    Raises:
+        ConfigError: the head is unknown.
+    """
+    if seed is not None:
+        torch.manual_seed(seed)
+    model: nn.Module
+    if head is None:
+        model = ENCODERS[config.model_type](config)
+    elif head == "pair_classifier":
+        model = PairClassifier(config, num_labels)
+    elif head == "regression":
+        model = PairClassifier(config, 1)
+    elif head == "pretraining":
+        model = PretrainingHead(config)
+    elif head == "span_qa":
+        model = SpanQA(config)
+    else:
+        raise ConfigError(f"head {head!r} is unknown; expected one of {', '.join(HEADS)}")
+    initialise(model, config.initializer_range)
+    return model.eval()

@@ -1,0 +1,157 @@
+"""Pieces every encoder shares: norms, activations, self-attention, the record of a forward pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models.config import EncoderConfig
+
+
+@dataclass
+class EncoderOutput:
+    """What an encoder computed.
+
+    Attributes:
+        last_hidden_state: (B, S, H), the feature map after the last layer.
+        pooled: (B, H), what a sequence-level head reads.
+        hidden_states: embedding output and every layer's output, each (B, S, H); empty unless captured.
+        attention_scores: every layer's masked, scaled scores before the softmax, each (B, A, S, S);
+            empty unless captured.
+    """
+
+    last_hidden_state: Tensor
+    pooled: Tensor
+    hidden_states: list[Tensor] = field(default_factory=list)
+    attention_scores: list[Tensor] = field(default_factory=list)
+
+
+class NoNorm(nn.Module):
+    """Element-wise affine map in the place of a layer normalisation: γ ∘ h + β (MobileBERT Eq. 1)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.bias = nn.Parameter(torch.zeros(size))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(…, size) → (…, size)."""
+        return hidden * self.weight + self.bias
+
+
+def make_norm(config: EncoderConfig, size: int) -> nn.Module:
+    """The norm that the config names, over the last axis."""
+    if config.normalization_type == "no_norm":
+        return NoNorm(size)
+    return nn.LayerNorm(size, eps=config.layer_norm_eps)
+
+
+def activation(config: EncoderConfig) -> Callable[[Tensor], Tensor]:
+    """The feed-forward activation that the config names (gelu is the exact, erf form)."""
+    return F.relu if config.hidden_act == "relu" else F.gelu
+
+
+def additive_mask(attention_mask: Tensor, value: float, dtype: torch.dtype) -> Tensor:
+    """(B, S) of 1 = token, 0 = padding → (B, 1, 1, S) of 0 and `value`, to be added to attention scores."""
+    return ((1.0 - attention_mask.to(dtype)) * value)[:, None, None, :]
+
+
+class SelfAttention(nn.Module):
+    """Scaled dot-product attention over A heads; query, key and value may be read from different tensors.
+
+    Args:
+        config: gives the number of heads and the total head width.
+        query_key_size: last axis of the tensors that query and key read.
+        value_size: last axis of the tensor that value reads.
+    """
+
+    def __init__(self, config: EncoderConfig, query_key_size: int, value_size: int) -> None:
+        super().__init__()
+        self.heads = config.num_attention_heads
+        self.head_size = config.attention_size // config.num_attention_heads
+        self.query = nn.Linear(query_key_size, config.attention_size)
+        self.key = nn.Linear(query_key_size, config.attention_size)
+        self.value = nn.Linear(value_size, config.attention_size)
+        self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
+
+    def _split(self, x: Tensor) -> Tensor:
+        batch, length, _ = x.shape
+        # (B, S, A·D) → (B, S, A, D) → (B, A, S, D)
+        return x.view(batch, length, self.heads, self.head_size).transpose(1, 2)
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Attend.
+
+        Args:
+            query: (B, S, query_key_size).
+            key: (B, S, query_key_size).
+            value: (B, S, value_size).
+            mask: (B, 1, 1, S), added to the scores.
+
+        Returns:
+            The context (B, S, A·D) and the masked scores (B, A, S, S).
+        """
+        q, k, v = self._split(self.query(query)), self._split(self.key(key)), self._split(self.value(value))
+        scores = torch.matmul(q, k.transpose(-1, -2)) * (1.0 / math.sqrt(self.head_size)) + mask
+        context = torch.matmul(self.dropout(scores.softmax(-1)), v)
+        # (B, A, S, D) → (B, S, A, D) → (B, S, A·D)
+        return context.transpose(1, 2).reshape(query.shape[0], query.shape[1], -1), scores
+
+
+class Projection(nn.Module):
+    """A linear map, dropout, the residual, then the norm: Norm(W·x + b + residual)."""
+
+    def __init__(self, config: EncoderConfig, in_size: int, out_size: int, dropout: float) -> None:
+        super().__init__()
+        self.dense = nn.Linear(in_size, out_size)
+        self.LayerNorm = make_norm(config, out_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, residual: Tensor) -> Tensor:
+        """(…, in_size) and (…, out_size) → (…, out_size)."""
+        return self.LayerNorm(self.dropout(self.dense(x)) + residual)
+
+
+class Intermediate(nn.Module):
+    """The widening half of a feed-forward network: act(W·x + b)."""
+
+    def __init__(self, config: EncoderConfig, in_size: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(in_size, config.intermediate_size)
+        self.act = activation(config)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, in_size) → (…, intermediate_size)."""
+        return self.act(self.dense(x))
+
+
+class Pooler(nn.Module):
+    """The [CLS] row, through tanh(W·x + b) where the config asks for it, else as it is."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size) if config.classifier_activation else None
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(B, S, H) → (B, H)."""
+        first = hidden[:, 0]
+        return first if self.dense is None else torch.tanh(self.dense(first))
+
+
+def initialise(module: nn.Module, std: float) -> None:
+    """BERT's initialisation: N(0, std) matrices, zero biases, norms at identity, the pad row at zero."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.normal_(part.weight, std=std)
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)
+        elif isinstance(part, nn.Embedding):
+            nn.init.normal_(part.weight, std=std)
+            if part.padding_idx is not None:
+                with torch.no_grad():
+                    part.weight[part.padding_idx].zero_()

@@ -1,0 +1,211 @@
+"""Model directories in Hugging Face's layout: config.json, model.safetensors, vocab.txt, tokenizer.json.
+
+A matcher's directory also holds matcher.json: labels, decision threshold, temperature.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from models.config import ConfigError, EncoderConfig
+from models.heads import PairClassifier, PretrainingHead, SpanQA, build
+
+TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
+_ARCHITECTURES = {
+    PairClassifier: {"bert": "BertForSequenceClassification", "mobilebert": "MobileBertForSequenceClassification"},
+    PretrainingHead: {"bert": "BertForPreTraining", "mobilebert": "MobileBertForPreTraining"},
+    SpanQA: {"bert": "BertForQuestionAnswering", "mobilebert": "MobileBertForQuestionAnswering"},
+}
+
+
+class ModelFileError(ValueError):
+    """A model directory is missing, incomplete, truncated or not one of ours."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class MatcherSettings:
+    """How a pair classifier's logits become a decision; lies beside the weights as matcher.json."""
+
+    labels: tuple[str, ...] = ("different", "same")
+    # Index of the label whose probability is the score.
+    positive: int = 1
+    # Smallest score that counts as a match, chosen on development data.
+    threshold: float = 0.5
+    # Logits are divided by it before the softmax (Guo et al. 2017), fitted on development data.
+    temperature: float = 1.0
+
+    @classmethod
+    def load(cls, directory: Path) -> MatcherSettings:
+        """Read matcher.json; a directory without one has the defaults.
+
+        Raises:
+            ModelFileError: the file is there but cannot be read.
+        """
+        path = Path(directory) / "matcher.json"
+        if not path.is_file():
+            return cls()
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            return cls(**(values | {"labels": tuple(values["labels"])}))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ModelFileError(f"{path}: not a matcher.json ({error}); retrain or restore it") from error
+
+    def save(self, directory: Path) -> None:
+        """Write matcher.json."""
+        (Path(directory) / "matcher.json").write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+
+def shipped_directory() -> Path:
+    """The directory of the matcher that comes with the project."""
+    return Path(__file__).parent / "shipped"
+
+
+def load_pretrained(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> nn.Module:
+    """Load a model directory of ours or of `transformers` (bert, mobilebert) in eval mode and float32.
+
+    The head follows from the tensors in the file. With `num_labels` a bare encoder gets a fresh pair
+    classifier (and a fresh pooler where the file has none), drawn from `seed`.
+
+    Raises:
+        ModelFileError: files are missing, damaged, or their tensors do not fit the config.
+    """
+    directory = Path(directory)
+    config = _read_config(directory / "config.json")
+    tensors = _read_tensors(directory / "model.safetensors")
+    model = _empty_model(config, tensors, num_labels, seed)
+    expected = model.state_dict()
+    fresh = {k for k in expected if num_labels is not None and k.startswith(("classifier.", "encoder.pooler."))}
+    missing = sorted(expected.keys() - tensors.keys() - fresh)
+    if missing:
+        raise ModelFileError(
+            f"{directory}: model.safetensors lacks {len(missing)} tensors, the first {missing[0]!r}; "
+            "is config.json of another model?"
+        )
+    for name in expected.keys() & tensors.keys():
+        if expected[name].shape != tensors[name].shape:
+            raise ModelFileError(
+                f"{directory}: tensor {name!r} has shape {tuple(tensors[name].shape)}, "
+                f"config.json asks for {tuple(expected[name].shape)}"
+            )
+    model.load_state_dict({k: tensors.get(k, v).float() for k, v in expected.items()})
+    return model.eval()
+
+
+def save_pretrained(
+    model: nn.Module,
+    directory: str | Path,
+    *,
+    tokenizer_from: str | Path | None = None,
+    settings: MatcherSettings | None = None,
+    half: bool = False,
+) -> None:
+    """Write a model directory that we and `transformers` load; an existing one is replaced at the end.
+
+    Args:
+        model: an encoder or one of the heads.
+        directory: where to.
+        tokenizer_from: directory whose vocab.txt and tokenizer.json come along.
+        settings: decision settings of a matcher.
+        half: store float16.
+
+    Raises:
+        ModelFileError: `tokenizer_from` lacks a tokenizer file.
+    """
+    directory = Path(directory)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    try:
+        _write(model, partial, half)
+        for name in TOKENIZER_FILES if tokenizer_from is not None else ():
+            source = Path(tokenizer_from or "") / name
+            if not source.is_file():
+                raise ModelFileError(f"{source}: no such file; a model directory needs vocab.txt and tokenizer.json")
+            shutil.copyfile(source, partial / name)
+        if settings is not None:
+            settings.save(partial)
+        partial.chmod(0o755)
+        if directory.exists():
+            shutil.rmtree(directory)
+        partial.rename(directory)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _write(model: nn.Module, directory: Path, half: bool) -> None:
+    config: EncoderConfig = model.config
+    values: dict[str, Any] = config.to_dict()
+    values["architectures"] = [
+        _ARCHITECTURES.get(type(model), {"bert": "BertModel", "mobilebert": "MobileBertModel"})[config.model_type]
+    ]
+    if isinstance(model, PairClassifier):
+        values["id2label"] = {str(i): f"LABEL_{i}" for i in range(model.num_labels)}
+        values["label2id"] = {f"LABEL_{i}": i for i in range(model.num_labels)}
+    (directory / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    tensors = {
+        _published_name(k, config): v.detach().to("cpu", torch.float16 if half else torch.float32).contiguous()
+        for k, v in model.state_dict().items()
+    }
+    save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
+
+
+def _published_name(name: str, config: EncoderConfig) -> str:
+    """Our heads hold their backbone as `encoder.`; published ones as `bert.` or `mobilebert.`."""
+    head, _, rest = name.partition(".")
+    inside_head = head == "encoder" and not rest.startswith("layer.")
+    return f"{config.model_type}.{rest}" if inside_head else name
+
+
+def _read_config(path: Path) -> EncoderConfig:
+    if not path.is_file():
+        raise ModelFileError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return EncoderConfig.from_dict(values)
+    except ConfigError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"{path}: not a model config ({error})") from error
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise ModelFileError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
+    try:
+        raw = load_file(path)
+    except SafetensorError as error:
+        raise ModelFileError(f"{path}: damaged or truncated ({error}); fetch or train it again") from error
+    tensors = {}
+    for name, tensor in raw.items():
+        # Checkpoints converted from TensorFlow call a norm's scale gamma and its shift beta.
+        ours = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+        for prefix in ("bert.", "mobilebert."):
+            ours = ours.replace(prefix, "encoder.", 1) if ours.startswith(prefix) else ours
+        tensors[ours] = tensor
+    return tensors
+
+
+def _empty_model(config: EncoderConfig, tensors: dict[str, Tensor], num_labels: int | None, seed: int) -> nn.Module:
+    bare = "embeddings.word_embeddings.weight" in tensors
+    if bare and num_labels is not None:
+        for name in list(tensors):
+            tensors[f"encoder.{name}"] = tensors.pop(name)
+        return build(config, "pair_classifier", num_labels, seed)
+    if bare:
+        return build(config, None, seed=seed)
+    if "classifier.weight" in tensors:
+        return build(config, "pair_classifier", tensors["classifier.weight"].shape[0], seed)
+    if "qa_outputs.weight" in tensors:
+        return build(config, "span_qa", seed=seed)
+    return build(config, "pretraining", seed=seed)
