@@ -1,0 +1,84 @@
+"""Distillation recipes as data: which stages a student goes through, and what each one minimises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matching.loop import LoopConfig
+
+
+class RecipeError(ValueError):
+    """No recipe has this name."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weight of each objective of `distill.objectives` in a stage's loss; 0 leaves it out."""
+
+    feature_map: float = 0.0  # normalised feature maps, mean over embedding output and layers
+    statistics: float = 0.0  # their mean and standard deviation
+    attention: float = 0.0  # attention distributions, mean over layers
+    soft_labels: float = 0.0  # the teacher's class distribution
+    hard_labels: float = 0.0  # cross-entropy, on labelled pairs only
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stretch of training.
+
+    `teacher_forced`: every layer reads the teacher's feature map instead of the layer below, so that all
+    layers learn at once from exact inputs (progressive transfer with all its stages side by side).
+    `trains_head`: whether pooler and classifier move, or stay the teacher's (MobileBERT section 3.6).
+    """
+
+    name: str
+    loop: LoopConfig
+    weights: Weights
+    teacher_forced: bool = False
+    trains_head: bool = False
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Stages in order, and how many unlabelled pairs are mined beside the labelled ones."""
+
+    stages: tuple[Stage, ...]
+    mined_pairs: int
+
+
+_TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
+_TASK = Weights(soft_labels=1.0, hard_labels=0.2)
+
+RECIPES: dict[str, Recipe] = {
+    # The shipped matcher: about one hour on two cores. Epochs count labelled and mined pairs together.
+    "matcher": Recipe(
+        stages=(
+            Stage("layerwise", LoopConfig(epochs=0.3, learning_rate=2e-3), _TRANSFER, teacher_forced=True),
+            Stage("joint", LoopConfig(epochs=0.8, learning_rate=1e-3), _TRANSFER),
+            Stage("task", LoopConfig(epochs=1.6, learning_rate=5e-4), _TASK, trains_head=True),
+        ),
+        mined_pairs=100_000,
+    ),
+    # Every stage for a few steps: shows that the recipe runs, teaches nothing.
+    "smoke": Recipe(
+        stages=(
+            Stage("layerwise", LoopConfig(epochs=1, batch_size=8), _TRANSFER, teacher_forced=True),
+            Stage("joint", LoopConfig(epochs=1, batch_size=8), _TRANSFER),
+            Stage("task", LoopConfig(epochs=1, batch_size=8), _TASK, trains_head=True),
+        ),
+        mined_pairs=8,
+    ),
+}
+
+
+def recipe(name: str) -> Recipe:
+    """Look up a recipe.
+
+    Raises:
+        RecipeError: no recipe has this name.
+    """
+    if name not in RECIPES:
+        raise RecipeError(f"distillation recipe {name!r} is unknown; expected one of {', '.join(RECIPES)}")
+    return RECIPES[name]

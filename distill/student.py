@@ -1,0 +1,70 @@
+"""What a student inherits before any training: embeddings, pooler and classifier of its teacher."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models import ConfigError, EncoderConfig, PairClassifier, build
+
+
+def factorise_embedding(table: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Best rank-`size` factors of an embedding table in the least-squares sense (truncated SVD).
+
+    Args:
+        table: (V, H).
+        size: E < H.
+
+    Returns:
+        `small` (V, E) and `widen` (H, E) with `small @ widen.T` ≈ `table`. Both carry the root of the singular
+        values, so that neither is badly scaled for training or for int8.
+    """
+    exact = table.double()
+    # The Gram matrix is H × H: its eigenvectors are the right singular vectors of the V × H table.
+    values, vectors = torch.linalg.eigh(exact.t() @ exact)
+    basis = vectors[:, -size:].flip(-1)  # (H, E), largest first
+    scale = values[-size:].flip(-1).clamp_min(1e-12).pow(0.25)
+    balance = scale / scale.mean()  # relative, so that `small` keeps the size of the teacher's embeddings
+    small, widen = exact @ basis / balance, basis * balance
+    return small.to(table.dtype), widen.to(table.dtype)
+
+
+def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> PairClassifier:
+    """A student with the teacher's factorised embedding, positions, token types, pooler and classifier.
+
+    MobileBERT section 3.6 copies embedding and classifier for joint and progressive transfer. The width-3
+    convolution starts as the current token alone: its neighbours' taps are zero.
+
+    Raises:
+        ConfigError: feature maps differ in size, so that nothing can be copied or compared.
+    """
+    theirs = teacher.config
+    if config.hidden_size != theirs.hidden_size or config.vocab_size != theirs.vocab_size:
+        raise ConfigError(
+            f"student: feature map {config.hidden_size} and vocabulary {config.vocab_size} must equal the "
+            f"teacher's {theirs.hidden_size} and {theirs.vocab_size}"
+        )
+    if config.model_type != "mobilebert" or not config.classifier_activation:
+        raise ConfigError("student: expected a bottleneck model with classifier_activation, to inherit the pooler")
+    student = build(config, "pair_classifier", teacher.num_labels, seed)
+    source, target = teacher.encoder.embeddings, student.encoder.embeddings
+    size = config.embedding_size
+    with torch.no_grad():
+        small, widen = factorise_embedding(source.word_embeddings.weight, size)
+        target.word_embeddings.weight.copy_(small)
+        target.word_embeddings.weight[config.pad_token_id].zero_()
+        target.embedding_transformation.weight.zero_()
+        target.embedding_transformation.weight[:, size : 2 * size].copy_(widen)  # next | current | previous
+        target.position_embeddings.weight.copy_(source.position_embeddings.weight)
+        target.token_type_embeddings.weight.copy_(source.token_type_embeddings.weight)
+        # The norm's affine part is the same in LayerNorm and NoNorm; the first stage fits the rest.
+        target.LayerNorm.load_state_dict(source.LayerNorm.state_dict())
+    student.encoder.pooler.load_state_dict(teacher.encoder.pooler.state_dict())
+    student.classifier.load_state_dict(teacher.classifier.state_dict())
+    return student
+
+
+def freeze(module: nn.Module, *, frozen: bool) -> None:
+    """Set whether a part of the student is trained."""
+    for parameter in module.parameters():
+        parameter.requires_grad_(not frozen)

@@ -1,0 +1,171 @@
+"""Teach a student stage by stage; every finished stage is kept, so an interrupted run goes on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from distill.objectives import (
+    attention_transfer,
+    feature_map_statistics,
+    normalised_feature_map_transfer,
+    soft_label_transfer,
+)
+from distill.recipe import Recipe, Stage, Weights
+from distill.student import freeze
+from matching.loop import Batch, train
+from matching.train import TRAIN_LENGTH, EncodedPairs, predict_logits, swap_flags
+from matching.wordpiece import Pair, PairTokenizer
+from models import PairClassifier
+from models.layers import EncoderOutput, additive_mask
+
+UNLABELLED = -1
+
+
+def distil(
+    student: PairClassifier,
+    teacher: PairClassifier,
+    tokenizer: PairTokenizer,
+    pairs: Sequence[Pair],
+    labels: np.ndarray,
+    dev: tuple[Sequence[Pair], np.ndarray],
+    recipe: Recipe,
+    out: Path,
+    facts: dict[str, Any] | None = None,
+) -> list[dict[str, Any]]:
+    """Run a recipe's stages on `student` in place; returns one record a stage.
+
+    Args:
+        student: starts from `distill.student.inherit`.
+        teacher: fine-tuned; not changed.
+        tokenizer: of both.
+        pairs: N pairs.
+        labels: (N,) class indices, `UNLABELLED` where the teacher's word is all there is.
+        dev: development pairs and labels for the records.
+        recipe: the stages.
+        out: directory for records, checkpoints and the weights after each stage.
+        facts: what else the records shall say.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    freeze(teacher, frozen=True)
+    teacher.eval()
+    encoded = EncodedPairs.encode(tokenizer, pairs)
+
+    def evaluate() -> dict[str, float]:
+        logits = predict_logits(student, tokenizer, dev[0], seq_len=TRAIN_LENGTH)
+        return {"dev_accuracy": float((logits.argmax(1) == dev[1]).mean())}
+
+    records = []
+    for stage in recipe.stages:
+        kept = out / f"{stage.name}.weights"
+        if kept.is_file():
+            student.load_state_dict(torch.load(kept, weights_only=True))
+            continue
+        freeze(student, frozen=False)
+        freeze(student.classifier, frozen=not stage.trains_head)
+        freeze(student.encoder.pooler, frozen=not stage.trains_head)
+        loss = (
+            _task_loss(stage, student, _teacher_logits(teacher, tokenizer, pairs, out), tokenizer, encoded, labels)
+            if stage.trains_head
+            else _transfer_loss(stage, student, teacher, tokenizer, encoded)
+        )
+        records.append(
+            train(
+                student,
+                encoded.lengths,
+                loss,
+                stage.loop,
+                out,
+                name=stage.name,
+                evaluate=evaluate,
+                facts=(facts or {}) | {"weights": asdict(stage.weights)},
+            )
+        )
+        torch.save(student.state_dict(), kept.with_suffix(".partial"))
+        kept.with_suffix(".partial").replace(kept)
+    freeze(student, frozen=False)
+    student.eval()
+    return records
+
+
+def layer_losses(
+    weights: Weights, teacher: EncoderOutput, student: EncoderOutput, mask: Tensor
+) -> tuple[Tensor, dict[str, float]]:
+    """The layer-wise transfer loss of MobileBERT section 3.5, a mean over layers, and its parts."""
+    maps = list(zip(teacher.hidden_states, student.hidden_states, strict=True))
+    heads = list(zip(teacher.attention_scores, student.attention_scores, strict=True))
+    parts = {
+        "feature_map": torch.stack([normalised_feature_map_transfer(t, s, mask) for t, s in maps]).mean(),
+        "statistics": torch.stack([feature_map_statistics(t, s, mask) for t, s in maps]).mean(),
+        "attention": torch.stack([attention_transfer(t, s, mask) for t, s in heads]).mean(),
+    }
+    total = torch.stack([getattr(weights, name) * part for name, part in parts.items()]).sum()
+    return total, {name: part.item() for name, part in parts.items()}
+
+
+def teacher_forced(student: nn.Module, inputs: dict[str, Tensor], teacher: EncoderOutput) -> EncoderOutput:
+    """Every student layer applied to the teacher's feature map below it: all layers learn independently."""
+    embedded = student.embeddings(**inputs)
+    mask = additive_mask(inputs["attention_mask"], student.config.attention_mask_value, embedded.dtype)
+    steps = [layer(x, mask) for layer, x in zip(student.encoder["layer"], teacher.hidden_states, strict=False)]
+    hidden = [embedded, *(h for h, _ in steps)]
+    return EncoderOutput(hidden[-1], hidden[-1][:, 0], hidden, [scores for _, scores in steps])
+
+
+def _transfer_loss(
+    stage: Stage, student: PairClassifier, teacher: PairClassifier, tokenizer: PairTokenizer, encoded: EncodedPairs
+) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
+    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
+        with torch.no_grad():
+            target = teacher.encoder(**inputs, capture=True)
+        output = (
+            teacher_forced(student.encoder, inputs, target)
+            if stage.teacher_forced
+            else student.encoder(**inputs, capture=True)
+        )
+        return layer_losses(stage.weights, target, output, inputs["attention_mask"])
+
+    return loss
+
+
+def _task_loss(
+    stage: Stage,
+    student: PairClassifier,
+    teacher_logits: Tensor,
+    tokenizer: PairTokenizer,
+    encoded: EncodedPairs,
+    labels: np.ndarray,
+) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
+    targets = torch.from_numpy(np.asarray(labels, np.int64))
+    weights = stage.weights
+
+    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
+        index = torch.from_numpy(batch.index)
+        logits = student(**inputs)
+        soft = soft_label_transfer(teacher_logits[index], logits)
+        # The sum over labelled pairs over the batch size: a batch of unlabelled pairs then weighs nothing.
+        hard = F.cross_entropy(logits, targets[index], ignore_index=UNLABELLED, reduction="sum") / len(index)
+        parts = {"soft_labels": soft.item(), "hard_labels": hard.item()}
+        return weights.soft_labels * soft + weights.hard_labels * hard, parts
+
+    return loss
+
+
+def _teacher_logits(teacher: PairClassifier, tokenizer: PairTokenizer, pairs: Sequence[Pair], out: Path) -> Tensor:
+    """Teacher logits (N, C) of every pair, computed once and kept in `out`."""
+    cache = out / "teacher_logits.npy"
+    if not cache.is_file():
+        logits = predict_logits(teacher, tokenizer, pairs, seq_len=TRAIN_LENGTH)
+        partial = out / "teacher_logits.partial.npy"
+        np.save(partial, logits)
+        partial.replace(cache)
+    return torch.from_numpy(np.load(cache))
