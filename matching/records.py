@@ -1,0 +1,404 @@
+"""Rows of a TSV, CSV, JSON Lines or Parquet file, a block at a time, each with its line number."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+BLOCK_BYTES = 4 << 20  # what is held in memory at once, as raw text
+BLOCK_ROWS = 20_000
+MAX_LINE_BYTES = 64 << 20  # no text pair is longer; keeps memory bounded on a file without newlines
+
+
+class PairFileError(ValueError):
+    """A file that cannot be read as a table of text pairs at all; one bad row is reported, not raised."""
+
+    exit_code = 2
+
+
+class Reason(StrEnum):
+    """Why a row was left out."""
+
+    ENCODING = "not valid UTF-8"
+    NUL = "a NUL byte"
+    BLANK = "blank line"
+    RAGGED = "wrong number of fields"
+    SYNTAX = "malformed record"
+    TEXT = "text is empty or missing"
+    LABEL = "label is not a number"
+    NOT_BINARY = "label is neither 0 nor 1"
+    GROUP = "group is empty or missing"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One row left out."""
+
+    line: int  # first line of the file is 1; in Parquet, which has no lines, the row
+    reason: Reason
+    detail: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows of a file."""
+
+    lines: list[int]  # N line numbers
+    values: list[list[Any]]  # one list of N values per wanted column
+    bad: list[Problem]
+    done: int  # how far the file has been read, in the unit of `TableFile.size`
+
+
+class TableFile(Protocol):
+    """What each format offers."""
+
+    columns: list[str]
+    size: int  # bytes; Parquet: rows
+
+    def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
+        """All rows, in order, reduced to the wanted columns."""
+
+    def copy(self, keep: np.ndarray, out: Path) -> None:
+        """Write the rows of the (ascending) line numbers `keep` to `out`, byte for byte, header included."""
+
+
+def open_table(path: str | Path) -> TableFile:
+    """The reader for a file, chosen by the ending of its name; the header is read and checked now.
+
+    Raises:
+        PairFileError: nothing there, a directory, empty, an unknown ending, or not a table of that kind.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise PairFileError(f"{path}: a directory; give one {' '.join(FORMATS)} file")
+    if not path.is_file():
+        raise PairFileError(f"{path}: no such file")
+    reader = FORMATS.get(path.suffix.lower())
+    if reader is None:
+        raise PairFileError(f"{path}: unknown ending {path.suffix!r}; expected one of {' '.join(FORMATS)}")
+    try:
+        if path.stat().st_size == 0:
+            raise PairFileError(f"{path}: the file is empty; expected a header and at least one row")
+        return reader(path)
+    except OSError as error:
+        raise PairFileError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+class TsvFile:
+    """Tab-separated, a header line, one row a line, no quoting: a quotation mark is an ordinary character."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = path.stat().st_size
+        self.columns = _header_text(path).split("\t")
+
+    def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
+        """All rows, in order, reduced to the wanted columns."""
+        places = [self.columns.index(name) for name in wanted]
+        width = len(self.columns)
+        for first, raw, done in _line_blocks(self.path):
+            lines, texts, bad = _decoded_lines(raw, first)
+            if first == 1:
+                lines, texts = lines[1:], texts[1:]
+            rows = [text.split("\t") for text in texts]
+            if any(len(row) != width for row in rows):
+                bad += [
+                    Problem(line, *_tsv_fault(row, width))
+                    for line, row in zip(lines, rows, strict=True)
+                    if len(row) != width
+                ]
+                lines = [line for line, row in zip(lines, rows, strict=True) if len(row) == width]
+                rows = [row for row in rows if len(row) == width]
+            bad.sort(key=lambda problem: problem.line)
+            yield Block(lines, [[row[place] for row in rows] for place in places], bad, done)
+
+    def copy(self, keep: np.ndarray, out: Path) -> None:
+        """Write the rows of the line numbers `keep` to `out`, byte for byte, header included."""
+        _copy_lines(self.path, np.union1d(keep, [1]), out)
+
+
+class CsvFile:
+    """Comma-separated with a header, quoted as in RFC 4180: a quoted field may hold commas and newlines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = path.stat().st_size
+        _header_text(path)  # not a text file at all: say so before the CSV parser trips over it
+        _, _, header = next(self._records())
+        if not isinstance(header, list):
+            raise PairFileError(f"{path}: the header is no CSV line ({header.detail}); expected column names")
+        self.columns = header
+
+    def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
+        """All rows, in order, reduced to the wanted columns."""
+        places = [self.columns.index(name) for name in wanted]
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        bad: list[Problem] = []
+        done = pending = 0
+        for line, raw, row in self._records():
+            done += len(raw)
+            pending += len(raw)
+            if not isinstance(row, list):
+                bad.append(row)
+            elif line > 1:
+                lines.append(line)
+                rows.append(row)
+            if len(rows) + len(bad) == BLOCK_ROWS or pending > BLOCK_BYTES:
+                yield Block(lines, [[row[place] for row in rows] for place in places], bad, done)
+                lines, rows, bad, pending = [], [], [], 0
+        yield Block(lines, [[row[place] for row in rows] for place in places], bad, done)
+
+    def copy(self, keep: np.ndarray, out: Path) -> None:
+        """Write the rows of the line numbers `keep` to `out`, byte for byte, header included."""
+        wanted = {1, *keep.tolist()}
+        with out.open("wb") as target:
+            target.writelines(raw for line, raw, _ in self._records() if line in wanted)
+
+    def _records(self) -> Iterator[tuple[int, bytes, list[str] | Problem]]:
+        """First line number, raw bytes, and the fields or the problem, of every record, header included."""
+        csv.field_size_limit(MAX_LINE_BYTES)  # the parser's own limit of 128 KiB is global to the process
+        taken: list[bytes] = []
+
+        def source() -> Iterator[str]:
+            for first, raw, _ in _line_blocks(self.path):
+                for offset, line in enumerate(_split(raw)):
+                    taken.append(line)
+                    body = line.removeprefix(b"\xef\xbb\xbf") if first + offset == 1 else line
+                    # Bytes that are not UTF-8 pass the parser as lone surrogates; `_csv_fault` names them.
+                    yield body.decode("utf-8", "surrogateescape")
+
+        reader = csv.reader(source(), strict=True)
+        width = 0
+        while True:
+            first_line = reader.line_num + 1
+            taken.clear()
+            try:
+                fields = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                if "end of data" in str(error) or "field limit" in str(error):
+                    raise PairFileError(
+                        f"{self.path}: line {first_line}: a quotation mark opens a field and none closes it; "
+                        "close it, or save the file as .tsv where quotation marks are ordinary characters"
+                    ) from error
+                yield first_line, b"".join(taken), Problem(first_line, Reason.SYNTAX, str(error))
+                continue
+            raw = b"".join(taken)
+            width = width or len(fields)
+            yield first_line, raw, _csv_fault(first_line, raw, fields, width) or fields
+
+
+class JsonLinesFile:
+    """One JSON object a line; the columns are the names in the first object."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = path.stat().st_size
+        try:
+            first = json.loads(_header_text(path))
+        except (ValueError, RecursionError) as error:
+            raise PairFileError(f"{path}: line 1 is not JSON ({error}); expected an object a line") from error
+        if not isinstance(first, dict):
+            raise PairFileError(f"{path}: line 1 is a JSON {type(first).__name__}; expected an object a line")
+        self.columns = list(first)
+
+    def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
+        """All rows, in order, reduced to the wanted columns; a name missing in one object is a null."""
+        for first, raw, done in _line_blocks(self.path):
+            lines, texts, bad = _decoded_lines(raw, first)
+            kept: list[int] = []
+            rows: list[dict[str, Any]] = []
+            for line, text in zip(lines, texts, strict=True):
+                row = _json_object(line, text)
+                if isinstance(row, Problem):
+                    bad.append(row)
+                else:
+                    kept.append(line)
+                    rows.append(row)
+            bad.sort(key=lambda problem: problem.line)
+            yield Block(kept, [[row.get(name) for row in rows] for name in wanted], bad, done)
+
+    def copy(self, keep: np.ndarray, out: Path) -> None:
+        """Write the rows of the line numbers `keep` to `out`, byte for byte."""
+        _copy_lines(self.path, keep, out)
+
+
+class ParquetFile:
+    """An Apache Parquet file; a row's number (from 1) stands for its line."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.path = path
+        try:
+            self._file = pq.ParquetFile(path)
+        except (pa.ArrowException, OSError) as error:
+            raise PairFileError(f"{path}: not a Parquet file ({error}); check how it was written") from error
+        self.columns = list(self._file.schema_arrow.names)
+        self.size = self._file.metadata.num_rows
+
+    def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
+        """All rows, in order, reduced to the wanted columns."""
+        done = 0
+        for batch in self._file.iter_batches(batch_size=BLOCK_ROWS, columns=list(wanted)):
+            lines = list(range(done + 1, done + 1 + len(batch)))
+            done += len(batch)
+            yield Block(lines, [batch.column(name).to_pylist() for name in wanted], [], done)
+
+    def copy(self, keep: np.ndarray, out: Path) -> None:
+        """Write the rows of the row numbers `keep` to `out` under the same schema."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        done = 0
+        with pq.ParquetWriter(out, self._file.schema_arrow) as writer:
+            for batch in self._file.iter_batches(batch_size=BLOCK_ROWS):
+                inside = keep[(keep > done) & (keep <= done + len(batch))] - done - 1
+                writer.write_batch(batch.take(pa.array(inside)))
+                done += len(batch)
+
+
+FORMATS: dict[str, Callable[[Path], TableFile]] = {
+    ".tsv": TsvFile,
+    ".csv": CsvFile,
+    ".jsonl": JsonLinesFile,
+    ".ndjson": JsonLinesFile,
+    ".parquet": ParquetFile,
+}
+
+
+def _header_text(path: Path) -> str:
+    """The first line without its byte-order mark and newline."""
+    first = next(_line_blocks(path))[1].split(b"\n", 1)[0]
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise PairFileError(f"{path}: UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)")
+    try:
+        text = first.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PairFileError(f"{path}: line 1 is not UTF-8 text; expected a UTF-8 text table") from error
+    if "\0" in text:
+        raise PairFileError(f"{path}: line 1 holds NUL bytes; expected a UTF-8 text table")
+    return text.rstrip("\r")
+
+
+def _line_blocks(path: Path) -> Iterator[tuple[int, bytes, int]]:
+    """Number of the first line, whole lines, and bytes read so far; only a line feed ends a line."""
+    carry = b""
+    line = 1
+    done = 0
+    with path.open("rb") as file:
+        while chunk := file.read(BLOCK_BYTES):
+            done += len(chunk)
+            cut = chunk.rfind(b"\n") + 1
+            if cut:
+                block = carry + chunk[:cut]
+                yield line, block, done
+                line += block.count(b"\n")
+                carry = chunk[cut:]
+            else:
+                carry += chunk
+            if len(carry) > MAX_LINE_BYTES:
+                raise PairFileError(
+                    f"{path}: line {line} is longer than {MAX_LINE_BYTES >> 20} MiB; "
+                    "expected one row a line, ended by a newline"
+                )
+    if carry:
+        yield line, carry, done
+
+
+def _split(raw: bytes) -> list[bytes]:
+    """Lines with their newline; unlike `bytes.splitlines`, a carriage return alone does not end a line."""
+    lines = [line + b"\n" for line in raw.split(b"\n")]
+    last = lines.pop().removesuffix(b"\n")
+    return [*lines, last] if last else lines
+
+
+def _decoded_lines(raw: bytes, first: int) -> tuple[list[int], list[str], list[Problem]]:
+    """Numbers and texts of the lines that are UTF-8 without NUL, and the problems of the others."""
+    raw = raw.removesuffix(b"\n")
+    bad: list[Problem] = []
+    try:
+        texts = raw.decode().split("\n")
+        lines = list(range(first, first + len(texts)))
+    except UnicodeDecodeError:
+        lines, texts = [], []
+        for line, piece in enumerate(raw.split(b"\n"), first):
+            try:
+                texts.append(piece.decode())
+                lines.append(line)
+            except UnicodeDecodeError as error:
+                bad.append(Problem(line, Reason.ENCODING, _where(piece, error)))
+    if first == 1 and texts:
+        texts[0] = texts[0].removeprefix("\ufeff")
+    if b"\r" in raw:
+        texts = [text.removesuffix("\r") for text in texts]
+    if b"\0" in raw:
+        rows = list(zip(lines, texts, strict=True))
+        bad += [Problem(line, Reason.NUL, "") for line, text in rows if "\0" in text]
+        lines = [line for line, text in rows if "\0" not in text]
+        texts = [text for text in texts if "\0" not in text]
+    return lines, texts, bad
+
+
+def _where(raw: bytes, error: UnicodeDecodeError) -> str:
+    return f"byte 0x{raw[error.start]:02x} at {error.start + 1}"
+
+
+def _tsv_fault(row: list[str], width: int) -> tuple[Reason, str]:
+    if row == [""]:
+        return Reason.BLANK, ""
+    return Reason.RAGGED, f"{len(row)} fields, the header has {width}"
+
+
+def _csv_fault(line: int, raw: bytes, fields: list[str], width: int) -> Problem | None:
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        return Problem(line, Reason.ENCODING, _where(raw, error))
+    if b"\0" in raw:
+        return Problem(line, Reason.NUL, "")
+    if not fields:
+        return Problem(line, Reason.BLANK, "")
+    if len(fields) != width:
+        return Problem(line, Reason.RAGGED, f"{len(fields)} fields, the header has {width}")
+    return None
+
+
+def _json_object(line: int, text: str) -> dict[str, Any] | Problem:
+    if not text or text.isspace():
+        return Problem(line, Reason.BLANK, "")
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return Problem(line, Reason.SYNTAX, str(error))
+    if not isinstance(row, dict):
+        return Problem(line, Reason.SYNTAX, f"a JSON {type(row).__name__}, not an object")
+    if "\\u" in text and any(isinstance(value, str) and not _encodable(value) for value in row.values()):
+        return Problem(line, Reason.ENCODING, "half of a surrogate pair")
+    return row
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _copy_lines(path: Path, keep: np.ndarray, out: Path) -> None:
+    with out.open("wb") as target:
+        for first, raw, _ in _line_blocks(path):
+            lines = _split(raw)
+            inside = keep[(keep >= first) & (keep < first + len(lines))] - first
+            target.write(b"".join([lines[i] for i in inside.tolist()]))
