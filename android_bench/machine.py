@@ -1,0 +1,149 @@
+"""What machine is this, and did it behave while a session ran?
+
+`describe()` is the passport of a machine: two records with different passports are never compared. `Watch` looks at the
+same machine before and after a session: heat, a container's processor quota, a hypervisor that gave the processor away,
+other programs. Linux gives all of it under /proc and /sys; what a system does not tell is left out, never guessed.
+Standard library only: the worker process imports this file.
+"""
+
+import hashlib
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+# Instruction sets that decide which int8 and float kernels a runtime picks (x86, then Arm).
+KERNEL_FLAGS = (
+    *("sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni", "avx512_fp16", "amx_int8"),
+    *("asimd", "asimddp", "asimdhp", "i8mm", "bf16", "sve", "sve2"),
+)
+TICKS = os.sysconf("SC_CLK_TCK")
+PASSPORT = ("cpu", "flags", "cores", "memory_gib", "architecture", "system")
+
+
+def describe() -> dict[str, Any]:
+    """Facts that stay while the machine stays: processor, kernel flags, cores, memory, system; with a short `id`."""
+    about = _cpuinfo()
+    flags = set(about.get("flags", about.get("Features", "")).split())
+    facts: dict[str, Any] = {
+        "cpu": about.get("model name") or platform.processor() or platform.machine(),
+        "flags": [flag for flag in KERNEL_FLAGS if flag in flags],
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gib": _memory_gib(),
+        "architecture": platform.machine(),
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "virtual": "hypervisor" in flags,
+        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "mhz_max": _kilo(_read("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")),
+    }
+    stable = repr([facts[key] for key in PASSPORT])
+    return {"id": hashlib.sha256(stable.encode()).hexdigest()[:12], **facts}
+
+
+class Watch:
+    """Counters of this machine between `Watch()` and `stop()`.
+
+    `stop()` returns shares of the elapsed wall time (1.0 = one core for the whole time): `others` (programs that are not
+    this process), `steal` (the hypervisor ran someone else), `quota` (the container's processor quota held us back); and
+    `thermal_events`, `mhz` and `probe_ms`, the best of five runs of a fixed loop, which shows a slow processor on
+    machines that hide their clock.
+    """
+
+    def __init__(self) -> None:
+        self._probe = probe_ms()
+        self._wall = time.perf_counter()
+        self._before = _counters()
+
+    def stop(self) -> dict[str, Any]:
+        """The facts since the start, rounded to 4 digits."""
+        wall = time.perf_counter() - self._wall
+        passed = {key: value - self._before[key] for key, value in _counters().items()}
+        facts = {
+            "others": max(0.0, passed["busy"] - passed["own"]) / wall,
+            "steal": passed["steal"] / wall,
+            "quota": passed["quota"] / wall,
+            "thermal_events": passed["thermal"],
+            "mhz": float(_cpuinfo().get("cpu MHz", 0.0)) or None,
+            "probe_ms": max(self._probe, probe_ms()),
+        }
+        return {key: round(value, 4) if value is not None else None for key, value in facts.items()}
+
+
+def probe_ms() -> float:
+    """Best of five timings of a fixed integer loop, in milliseconds: the processor's own pulse."""
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        total = 0
+        for step in range(40_000):
+            total += step & 7
+        best = min(best, time.perf_counter() - start)
+    return 1e3 * best
+
+
+def peak_mib() -> float:
+    """Highest resident memory of this process in MiB.
+
+    Read from VmHWM: `ru_maxrss` keeps the parent's peak across fork and exec, so a small worker of a large parent would
+    be charged with the parent's memory.
+    """
+    return _status_mib("VmHWM:")
+
+
+def resident_mib() -> float:
+    """Resident memory of this process now, in MiB."""
+    return _status_mib("VmRSS:")
+
+
+def _counters() -> dict[str, float]:
+    """Seconds of processor time (all cores, own process, stolen, held back) and thermal events since boot."""
+    fields = _lines("/proc/stat")[:1]
+    ticks = [int(field) for field in fields[0].split()[1:9]] if fields else [0] * 8
+    user, nice, system, _idle, _wait, irq, soft, steal = ticks
+    quota = [line.split()[1] for line in _lines("/sys/fs/cgroup/cpu.stat") if line.startswith("throttled_usec")]
+    thermal = Path("/sys/devices/system/cpu").glob("cpu*/thermal_throttle/*_throttle_count")
+    return {
+        "busy": (user + nice + system + irq + soft) / TICKS,
+        "steal": steal / TICKS,
+        "own": time.process_time(),
+        "quota": sum(map(float, quota)) / 1e6,
+        "thermal": float(sum(int(_read(path) or 0) for path in thermal)),
+    }
+
+
+def _cpuinfo() -> dict[str, str]:
+    """The first processor's entry of /proc/cpuinfo."""
+    entry: dict[str, str] = {}
+    for line in _lines("/proc/cpuinfo"):
+        key, colon, value = line.partition(":")
+        if not colon:
+            break
+        entry[key.strip()] = value.strip()
+    return entry
+
+
+def _memory_gib() -> int | None:
+    total = next((line for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), None)
+    return round(int(total.split()[1]) / 2**20) if total else None
+
+
+def _status_mib(key: str) -> float:
+    return next((int(line.split()[1]) / 1024 for line in _lines("/proc/self/status") if line.startswith(key)), 0.0)
+
+
+def _lines(path: str) -> list[str]:
+    text = _read(path)
+    return text.splitlines() if text else []
+
+
+def _read(path: str | Path) -> str | None:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
+def _kilo(text: str | None) -> int | None:
+    return int(text) // 1000 if text else None
