@@ -35,7 +35,8 @@ def mine_pairs(
         progress: told the share that is done.
     """
     unique = list(dict.fromkeys(texts))
-    vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=2, max_df=0.02, sublinear_tf=True, dtype=np.float32)
+    common = max(10, len(unique) // 50)  # a word in more texts than this says little and costs most of the time
+    vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=2, max_df=common, sublinear_tf=True, dtype=np.float32)
     matrix = vectors.fit_transform(unique)
     seen = {frozenset(p) for p in known}
     found: dict[frozenset[str], tuple[float, Pair]] = {}

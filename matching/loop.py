@@ -119,13 +119,12 @@ def train(
     record |= {"facts": facts or {}, "curve": [], "evaluations": [], "seconds": 0.0}
     checkpoint = out / f"{name}.checkpoint"
     torch.manual_seed(config.seed)
-    step = _resume(checkpoint, model, optimiser, schedule, record)
+    step, sums = _resume(checkpoint, model, optimiser, schedule, record)
     stream = batches(lengths, config)
     for _ in range(step):
         next(stream)
     started = time.monotonic() - record["seconds"]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    sums: dict[str, float] = {}
     with Progress(*columns) as progress:
         bar = progress.add_task(name, total=steps, completed=step)
         model.train()
@@ -150,7 +149,7 @@ def train(
                 model.train()
             if step % config.checkpoint_every == 0 and step < steps:
                 record["seconds"] = time.monotonic() - started
-                _save(checkpoint, model, optimiser, schedule, record, step)
+                _save(checkpoint, model, optimiser, schedule, record, step, sums)
     record["seconds"] = time.monotonic() - started
     model.eval()
     write_json(out / f"{name}.json", record)
@@ -166,7 +165,13 @@ def write_json(path: Path, values: Any) -> None:
 
 
 def _save(
-    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, schedule: Any, record: dict[str, Any], step: int
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    schedule: Any,
+    record: dict[str, Any],
+    step: int,
+    sums: dict[str, float],
 ) -> None:
     partial = path.with_name(f".{path.name}.partial")
     state = {
@@ -176,6 +181,7 @@ def _save(
         "random": torch.get_rng_state(),
         "record": json.dumps(record),
         "step": step,
+        "sums": sums,
     }
     with partial.open("wb") as file:
         torch.save(state, file)
@@ -184,9 +190,12 @@ def _save(
     partial.replace(path)
 
 
-def _resume(path: Path, model: nn.Module, optimiser: Any, schedule: Any, record: dict[str, Any]) -> int:
+def _resume(
+    path: Path, model: nn.Module, optimiser: Any, schedule: Any, record: dict[str, Any]
+) -> tuple[int, dict[str, float]]:
+    """Restore everything from a checkpoint, if there is one; the step and the sums since the last curve point."""
     if not path.is_file():
-        return 0
+        return 0, {}
     state = torch.load(path, weights_only=True)
     old = json.loads(state["record"])
     if (old["config"], old["steps"]) != (record["config"], record["steps"]):
@@ -199,4 +208,4 @@ def _resume(path: Path, model: nn.Module, optimiser: Any, schedule: Any, record:
     schedule.load_state_dict(state["schedule"])
     torch.set_rng_state(state["random"])
     record |= old
-    return int(state["step"])
+    return int(state["step"]), dict(state["sums"])
