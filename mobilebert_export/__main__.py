@@ -1,0 +1,6 @@
+"""`python -m mobilebert_export` is the same program as `mobilebert`."""
+
+from mobilebert_export.cli import main
+
+if __name__ == "__main__":
+    main()

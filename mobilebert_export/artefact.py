@@ -1,0 +1,261 @@
+"""The artefact folder: what is in it, how it is checked, how it is put in place without ever being half there.
+
+Standard library only, so that an application that runs an artefact carries nothing extra.
+
+    DIR/model.tflite | model.onnx   the network, static shapes, batch 1
+        vocab.txt, tokenizer.json   WordPiece
+        io.json                     named inputs and outputs, labels, threshold (`ArtefactCard`)
+        recipe.json                 how it was quantised
+        report.json, report.md      what was verified and measured
+        SHA256SUMS                  of every other file (`sha256sum -c` reads it)
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+CARD_FILE = "io.json"
+CHECKSUM_FILE = "SHA256SUMS"
+MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
+INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUT_NAME = "logits"
+
+
+class ArtefactError(Exception):
+    """An artefact folder is missing, damaged, or not what its io.json says."""
+
+    exit_code = 2
+
+
+class OutputExistsError(Exception):
+    """The output folder exists already and nothing may be overwritten."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class ArtefactCard:
+    """io.json: all an application needs to feed the model and read its answer."""
+
+    target: str  # "tflite" or "onnx"
+    quant: str  # name of the recipe's quantisation: none, dynamic, int8
+    model_file: str
+    seq_len: int  # tokens; every input is int32 (1, seq_len)
+    labels: tuple[str, ...]  # logits are float32 (1, len(labels)), in this order
+    positive: int  # index of the label whose probability `score` returns
+    threshold: float  # probability of `positive` at and above which the pair is called that label
+    temperature: float  # logits are divided by it before the softmax
+    attention_mask_value: float  # added by the model to the scores of padding; told for the record
+    lowercase: bool
+    minimum_runtime: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The io.json object."""
+        inputs = [{"name": name, "dtype": "int32", "shape": [1, self.seq_len]} for name in INPUT_NAMES]
+        return {
+            "format": FORMAT,
+            "target": self.target,
+            "quant": self.quant,
+            "model_file": self.model_file,
+            "seq_len": self.seq_len,
+            "inputs": inputs,
+            "outputs": [{"name": OUTPUT_NAME, "dtype": "float32", "shape": [1, len(self.labels)]}],
+            "labels": list(self.labels),
+            "positive": self.positive,
+            "threshold": self.threshold,
+            "temperature": self.temperature,
+            "attention_mask_value": self.attention_mask_value,
+            "tokenizer": {
+                "vocab": "vocab.txt",
+                "file": "tokenizer.json",
+                "lowercase": self.lowercase,
+                "truncation": "longest_first",
+            },
+            "minimum_runtime": self.minimum_runtime,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any], where: Path) -> "ArtefactCard":
+        """Read an io.json object; raises `ArtefactError` naming the first field that is wrong."""
+
+        def fault(text: str) -> ArtefactError:
+            return ArtefactError(f"{where}: {text}; export the artefact again")
+
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            found = data.get("format") if isinstance(data, dict) else type(data).__name__
+            raise fault(f"format is {found!r}, this version reads format {FORMAT}")
+        try:
+            card = cls(
+                target=str(data["target"]),
+                quant=str(data["quant"]),
+                model_file=str(data["model_file"]),
+                seq_len=int(data["seq_len"]),
+                labels=tuple(str(label) for label in data["labels"]),
+                positive=int(data["positive"]),
+                threshold=float(data["threshold"]),
+                temperature=float(data["temperature"]),
+                attention_mask_value=float(data["attention_mask_value"]),
+                lowercase=bool(data["tokenizer"]["lowercase"]),
+                minimum_runtime=dict(data["minimum_runtime"]),
+            )
+        except KeyError as error:
+            raise fault(f"field {error.args[0]!r} is missing") from None
+        except (TypeError, ValueError) as error:
+            raise fault(f"a field has the wrong type ({error})") from None
+        if card.target not in MODEL_FILES or card.model_file != MODEL_FILES[card.target]:
+            known = ", ".join(f"{target}: {file}" for target, file in MODEL_FILES.items())
+            raise fault(f"target {card.target!r} with model file {card.model_file!r} is none of {known}")
+        if card.seq_len < 3 or len(card.labels) < 2 or not 0 <= card.positive < len(card.labels):
+            raise fault(
+                f"seq_len {card.seq_len}, labels {list(card.labels)}, positive {card.positive} can't be"
+            )
+        if not card.temperature > 0:
+            raise fault(f"temperature {card.temperature} is not above 0")
+        if [spec.get("name") for spec in data.get("inputs", [])] != list(INPUT_NAMES):
+            raise fault(f"inputs are not {', '.join(INPUT_NAMES)} in this order")
+        return card
+
+
+def read_card(directory: str | Path) -> ArtefactCard:
+    """io.json of an artefact folder; raises `ArtefactError`."""
+    folder = Path(directory)
+    if not folder.is_dir():
+        raise ArtefactError(
+            f"{folder}: no such artefact folder; make one with `mobilebert export --out {folder}`"
+        )
+    if not (folder / CARD_FILE).is_file():
+        raise ArtefactError(f"{folder}: no {CARD_FILE} in it, so it is not an artefact folder")
+    return ArtefactCard.from_json(_read_json(folder / CARD_FILE), folder / CARD_FILE)
+
+
+def read_recipe(directory: str | Path) -> dict[str, Any]:
+    """recipe.json of an artefact folder; raises `ArtefactError`."""
+    path = Path(directory) / "recipe.json"
+    data = _read_json(path)
+    if not (isinstance(data, dict) and {"recipe", "model"} <= data.keys()):
+        raise ArtefactError(f"{path}: lacks the recipe or the model; export the artefact again")
+    return data
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ArtefactError(f"{path}: can't be read as JSON ({error}); export the artefact again") from None
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write JSON as people read it: two spaces, a newline at the end, no ASCII escapes."""
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_checksums(folder: Path) -> None:
+    """Write SHA256SUMS over every file of the folder, in `sha256sum` format."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != CHECKSUM_FILE)
+    lines = [f"{_sha256(path)}  {path.name}\n" for path in files]
+    (folder / CHECKSUM_FILE).write_text("".join(lines), encoding="ascii")
+
+
+def check_checksums(directory: str | Path) -> None:
+    """Compare every file with SHA256SUMS.
+
+    Raises:
+        ArtefactError: a file is missing, was changed or cut short, or SHA256SUMS itself is missing or
+            does not cover the model.
+    """
+    folder = Path(directory)
+    try:
+        lines = (folder / CHECKSUM_FILE).read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise ArtefactError(f"{folder}: no readable {CHECKSUM_FILE}; export the artefact again") from None
+    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    needed = {CARD_FILE, read_card(folder).model_file, "vocab.txt", "tokenizer.json"}
+    if missing := sorted(needed - listed.keys()):
+        raise ArtefactError(
+            f"{folder / CHECKSUM_FILE}: does not list {missing[0]}; export the artefact again"
+        )
+    for name, expected in listed.items():
+        path = folder / name
+        if not path.is_file():
+            raise ArtefactError(f"{path}: missing from the artefact folder; export it again")
+        if _sha256(path) != expected:
+            raise ArtefactError(
+                f"{path}: damaged (its SHA-256 is not the one in {CHECKSUM_FILE}); export it again"
+            )
+
+
+def check_output(out: Path, *, force: bool) -> None:
+    """Refuse an output folder that must not be written.
+
+    Raises:
+        OutputExistsError: `out` exists and `force` is off, or it holds something other than an artefact
+            (which `--force` will not delete), or its parent is not a folder that can be written.
+    """
+    if out.exists() or out.is_symlink():
+        if not force:
+            raise OutputExistsError(
+                f"{out}: exists already; choose another --out or add --force to replace it"
+            )
+        if out.is_symlink() or not out.is_dir() or (any(out.iterdir()) and not (out / CARD_FILE).is_file()):
+            raise OutputExistsError(
+                f"{out}: is not an artefact folder, so --force will not delete it; choose another --out"
+            )
+    parent = out.absolute().parent
+    nearest = next(folder for folder in (parent, *parent.parents) if folder.exists())
+    if not nearest.is_dir():
+        raise OutputExistsError(f"{nearest}: is a file, so {out} can't be made; choose another --out")
+
+
+@contextmanager
+def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
+    """A temporary folder beside `out` that takes its name when the block ends well.
+
+    On any exception the temporary folder is deleted and `out` is as it was. With `force`, the old folder
+    is moved aside first and deleted only when the new one is in place.
+
+    Raises:
+        OutputExistsError: see `check_output`; checked again at the end, when somebody may have been faster.
+    """
+    check_output(out, force=force)
+    out = out.absolute()
+    made = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.building-", dir=out.parent))
+    try:
+        building.chmod(0o755)  # mkdtemp makes it private; an artefact is to be shared
+        yield building
+        check_output(out, force=force)
+        _swap(building, out)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        for folder in made:  # deepest first; one that somebody else has filled meanwhile stays
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _swap(building: Path, out: Path) -> None:
+    if not out.exists():
+        building.rename(out)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old-", dir=out.parent))
+    out.rename(aside / out.name)
+    try:
+        building.rename(out)
+    except OSError:
+        (aside / out.name).rename(out)
+        aside.rmdir()
+        raise
+    shutil.rmtree(aside)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,90 @@
+"""The `mobilebert` program: one table of commands, each imported only when it runs.
+
+Exit codes: 0 done, 1 a check failed (verification, gate), 2 bad input. Every error a user can cause is an
+exception with an `exit_code` attribute; it becomes one line on stderr. Anything else is a defect and keeps
+its traceback.
+"""
+
+import importlib
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+# name on the command line → its line in `mobilebert --help`. The function lives in
+# mobilebert_export/commands/NAME.py (dashes become underscores) and has the same name.
+COMMANDS: dict[str, str] = {
+    "export": "Write a verified TFLite or ONNX artefact folder.",
+    "verify": "Repeat an artefact's verification against the PyTorch model.",
+    "match": "Score one pair, or a TSV file of pairs, with an artefact.",
+    "models": "List the model presets: parameters, MACs, bytes.",
+}
+
+
+class CommandTable(TyperGroup):
+    """A command group whose members are the rows of `COMMANDS`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (the base class gives it)
+        """Names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 (the base class gives it)
+        """A row without its code: enough for the help text, and nothing is imported."""
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is about to run, imported now."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load_command(str(command.name)), rest
+
+
+def load_command(name: str) -> Any:
+    """The runnable command behind a row of `COMMANDS`."""
+    attribute = name.replace("-", "_")
+    function = getattr(importlib.import_module(f"mobilebert_export.commands.{attribute}"), attribute)
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single.command(name, help=function.__doc__)(function)
+    return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    cls=CommandTable,
+    help="Compact BERT text matchers: export to TFLite or ONNX, verify, run, measure.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _program() -> None:
+    """Compact BERT text matchers: export to TFLite or ONNX, verify, run, measure."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program and exit with its code; `arguments` defaults to the command line's."""
+    try:
+        code = app(arguments, prog_name="mobilebert", standalone_mode=False)
+    except Exception as error:
+        if not hasattr(error, "exit_code"):
+            raise
+        if message := one_line(error):
+            sys.stderr.write(f"mobilebert: {message}\n")
+        raise SystemExit(error.exit_code) from None
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def one_line(error: Exception) -> str:
+    """The message of an error on one line; long values are cut in the middle, never the advice at the end."""
+    if hasattr(error, "format_message"):  # a usage error of the command line itself
+        message = error.format_message()
+        context = getattr(error, "ctx", None)
+        if message and context is not None:
+            message += f" (see {context.command_path} --help)"
+    else:
+        message = str(error) or type(error).__name__
+    message = " ".join(message.split())
+    return message if len(message) <= 600 else f"{message[:400]} … {message[-180:]}"

@@ -1,0 +1,51 @@
+"""`mobilebert export`: a model directory becomes a verified artefact folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+
+def export(
+    *,
+    out: Annotated[Path, Option(help="Artefact folder to make; must not exist.")],
+    model: Annotated[str, Option(help="Model directory, or 'shipped'.")] = "shipped",
+    target: Annotated[str, Option(help="tflite or onnx.")] = "tflite",
+    quant: Annotated[str, Option(help="none, dynamic or int8 (static, calibrated).")] = "int8",
+    seq_len: Annotated[int, Option(help="Tokens; longer pairs are truncated, shorter ones padded.")] = 128,
+    calibration: Annotated[
+        Path | None, Option(help="TSV of text pairs for int8 ranges; default: the bundled samples.")
+    ] = None,
+    atol: Annotated[
+        float | None, Option(help="Largest |Δlogit| against PyTorch; default: the recipe's.")
+    ] = None,
+    opset: Annotated[int, Option(help="ONNX operator set, 18 to 20.")] = 20,
+    threads: Annotated[int, Option(help="CPU threads of the latency measurement.")] = 1,
+    measure: Annotated[bool, Option(help="Measure the latency of the float and the quantised file.")] = True,
+    force: Annotated[bool, Option("--force", help="Replace an artefact folder that exists.")] = False,
+) -> None:
+    """Write a verified TFLite or ONNX artefact folder.
+
+    The artefact is run on real padded pairs in its own runtime and compared with the PyTorch model; beyond
+    the recipe's tolerance the command exits 1 and leaves nothing under the final name.
+    """
+    from mobilebert_export.console import progress_console
+    from mobilebert_export.exporter import ExportRequest
+    from mobilebert_export.exporter import export as run
+    from mobilebert_export.report import print_summary
+
+    request = ExportRequest(
+        out=out,
+        model=model,
+        target=target,
+        quant=quant,
+        seq_len=seq_len,
+        calibration=calibration,
+        atol=atol,
+        opset=opset,
+        force=force,
+        threads=threads,
+        measure=measure,
+    )
+    report = run(request, progress_console())
+    print_summary(report, out)

@@ -1,0 +1,30 @@
+"""`mobilebert verify`: the comparison with the PyTorch model, again."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+
+def verify(
+    artefact: Annotated[Path, Argument(help="Artefact folder.")],
+    model: Annotated[
+        str | None, Option(help="Model directory, or 'shipped'; needed unless it was made from 'shipped'.")
+    ] = None,
+    pairs: Annotated[
+        Path | None, Option(help="TSV of at least 200 pairs; default: the bundled samples.")
+    ] = None,
+    threads: Annotated[int, Option(help="CPU threads of the runtime.")] = 1,
+) -> None:
+    """Repeat an artefact's verification against the PyTorch model.
+
+    Exits 1 when a tolerance of its recipe is broken, 2 when the artefact is damaged or was made from other
+    weights than --model holds.
+    """
+    from mobilebert_export.console import progress_console
+    from mobilebert_export.exporter import require_passed, verify_artefact
+    from mobilebert_export.report import print_rows, verification_rows
+
+    result = verify_artefact(artefact, model, pairs, threads, progress_console())
+    print_rows(f"{artefact} against PyTorch", verification_rows({"verification": result.to_json()}))
+    require_passed(result, artefact)

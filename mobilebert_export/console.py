@@ -1,0 +1,56 @@
+"""What the user sees while a command works: our own lines, not the converters'."""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+
+
+def progress_console() -> Console:
+    """A console on the terminal's standard error that stays visible inside `silenced`."""
+    return Console(file=os.fdopen(os.dup(2), "w", encoding="utf-8"), highlight=False)
+
+
+@contextmanager
+def step(console: Console, title: str) -> Iterator[None]:
+    """Show `title` with a spinner while the block runs, then one line with the time it took."""
+    start = time.perf_counter()
+    with console.status(title):
+        yield
+    console.print(f"[green]✓[/] {title} [dim]{time.perf_counter() - start:.1f} s[/]")
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Send everything that libraries write to stdout and stderr, C++ included, to a file.
+
+    The file is dropped when the block ends well; on an exception its last lines go to stderr, since a
+    converter says there why it failed.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        said = ""
+        try:
+            yield
+        except BaseException:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            log.seek(0)
+            said = "\n".join(log.read().decode(errors="replace").splitlines()[-20:])
+            raise
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for descriptor, original in zip((1, 2), saved, strict=True):
+                os.dup2(original, descriptor)
+                os.close(original)
+            if said:
+                sys.stderr.write(said + "\n")

@@ -1,0 +1,294 @@
+"""From a model directory to a verified artefact folder: the whole path, in order.
+
+    check the request → load → write the float file → quantise → run and compare → measure → report → rename
+
+Nothing is visible under the final name until every step has passed.
+"""
+
+import hashlib
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from matching.pairs import read_pairs
+from matching.wordpiece import PairTokenizer
+from mobilebert_export import samples
+from mobilebert_export.artefact import (
+    MODEL_FILES,
+    ArtefactCard,
+    check_output,
+    new_folder,
+    read_recipe,
+    write_checksums,
+    write_json,
+)
+from mobilebert_export.console import silenced, step
+from mobilebert_export.report import write_report
+from mobilebert_export.runtime import Matcher
+from mobilebert_export.verification import Verification, VerificationError, verify
+from quantize.calibration import encode_calibration, read_calibration
+from quantize.recipes import Recipe, Tolerance, find_recipe
+
+SHIPPED = "shipped"
+# Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
+DEFAULT_OPSET = 20
+OPSETS = range(18, 21)
+
+
+class ExportRequestError(Exception):
+    """The request contradicts itself or the model."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What the user asks `mobilebert export` for."""
+
+    out: Path
+    model: str = SHIPPED  # "shipped" or a model directory
+    target: str = "tflite"
+    quant: str = "int8"
+    seq_len: int = 128
+    calibration: Path | None = None  # TSV of pairs; the bundled ones when None
+    atol: float | None = None  # replaces the recipe's largest |Δlogit|
+    opset: int = DEFAULT_OPSET
+    force: bool = False
+    threads: int = 1  # of the latency measurement
+    measure: bool = True  # the float/quantised latency pair; about ten seconds
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A PyTorch pair classifier and what belongs to it."""
+
+    network: Any
+    settings: Any  # models.MatcherSettings
+    tokenizer: PairTokenizer
+    directory: Path
+    source: dict[str, str]  # name and SHA-256 of the weights, for recipe.json
+
+
+def export(request: ExportRequest, console: Console) -> dict[str, Any]:
+    """Carry out a request and return the report (the content of report.json).
+
+    Raises:
+        Exception: with `exit_code` 2 for anything wrong in the request, the model directory or the
+            calibration file, before anything is written; with `exit_code` 1 (`VerificationError`) when the
+            artefact does not agree with the PyTorch model. The output folder is then as it was.
+    """
+    check_output(request.out, force=request.force)
+    recipe = _recipe(request)
+    pairs = _calibration_pairs(request, recipe)
+    with step(console, "Load the PyTorch model"):
+        model = load_model(request.model)
+        card = _card(request, model, recipe)
+        calibration = encode_calibration(pairs, model.tokenizer, request.seq_len) if pairs else None
+        encoded = model.tokenizer.encode(samples.verification_pairs(), request.seq_len)
+    with new_folder(request.out, force=request.force) as folder, tempfile.TemporaryDirectory() as scratch:
+        float_card = replace(card, quant="none")
+        plain = folder if recipe.quant == "none" else Path(scratch) / "float32"
+        plain.mkdir(exist_ok=True)
+        with step(console, f"Convert to float {request.target}"), silenced():
+            write_float(model.network, plain / card.model_file, request)
+        _complete(plain, float_card, model)
+        if recipe.quant != "none":
+            with step(console, f"Quantise: {recipe.name}"), silenced():
+                quantise(plain / card.model_file, folder / card.model_file, recipe, calibration)
+            _complete(folder, card, model)
+        source = {
+            "pairs": len(pairs),
+            "from": request.calibration.name if request.calibration else "bundled samples",
+        }
+        write_json(
+            folder / "recipe.json",
+            {"recipe": recipe.to_json(), "model": model.source, "calibration": source if pairs else None}
+            | ({"opset": request.opset} if request.target == "onnx" else {}),
+        )
+        write_checksums(folder)
+        with step(console, f"Compare with PyTorch on {len(encoded['input_ids'])} pairs"):
+            result = verify(model.network, Matcher.load(folder), encoded, recipe.tolerance)
+        require_passed(result, request.out)
+        latency = None
+        if request.measure and plain is not folder:
+            with step(console, "Measure float and quantised, interleaved"):
+                latency = measure_pair(plain, folder, request.threads)
+        with step(console, "Report"), silenced():
+            report = write_report(
+                folder, plain, card=card, recipe=recipe, model=model.source, result=result, latency=latency
+            )
+        write_checksums(folder)
+    return report
+
+
+def verify_artefact(
+    directory: Path, model_name: str | None, pairs_file: Path | None, threads: int, console: Console
+) -> Verification:
+    """Compare an existing artefact with its PyTorch model, on the tolerances in its recipe.json.
+
+    Raises:
+        ExportRequestError: the model is not the one the artefact was made from, or can't be told.
+        ArtefactError: the artefact is damaged.
+    """
+    matcher = Matcher.load(directory, threads)
+    made = read_recipe(directory)
+    if model_name is None and made["model"]["name"] != SHIPPED:
+        raise ExportRequestError(
+            f"{directory}: made from {made['model']['name']!r}; give its directory with --model"
+        )
+    pairs = read_pairs(pairs_file).pairs if pairs_file else samples.verification_pairs()
+    with step(console, "Load the PyTorch model"):
+        model = load_model(model_name or SHIPPED)
+    if model.source["sha256"] != made["model"]["sha256"]:
+        raise ExportRequestError(
+            f"{model.directory}: its weights (SHA-256 {model.source['sha256'][:12]}…) are not those that "
+            f"{directory} was made from ({made['model']['sha256'][:12]}…); give the right --model or export again"
+        )
+    tolerance = Tolerance(**made["recipe"]["tolerance"])
+    encoded = model.tokenizer.encode(pairs, matcher.card.seq_len)
+    with step(console, f"Compare with PyTorch on {len(pairs)} pairs"):
+        return verify(model.network, matcher, encoded, tolerance)
+
+
+def load_model(name: str) -> LoadedModel:
+    """Load "shipped" or a model directory; the errors are those of `models` and `matching.wordpiece`."""
+    import models
+
+    directory = models.shipped_directory() if name == SHIPPED else Path(name)
+    network = models.load_pretrained(directory)
+    if not isinstance(network, models.PairClassifier):
+        kind = type(network).__name__
+        raise ExportRequestError(
+            f"{directory}: holds a {kind}, not a pair classifier; fine-tune it on pairs first"
+        )
+    settings = models.MatcherSettings.load(directory)
+    if network.num_labels != len(settings.labels):
+        raise ExportRequestError(
+            f"{directory}: matcher.json names {len(settings.labels)} labels, "
+            f"the classifier has {network.num_labels}"
+        )
+    tokenizer = PairTokenizer.load(directory)
+    if tokenizer.vocab_size > network.config.vocab_size:
+        raise ExportRequestError(
+            f"{directory}: tokenizer.json has {tokenizer.vocab_size} entries, "
+            f"the model {network.config.vocab_size}"
+        )
+    with (directory / "model.safetensors").open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    # The folder's name, not its path: an artefact tells nobody where it was made.
+    source = {"name": SHIPPED if name == SHIPPED else directory.resolve().name, "sha256": digest}
+    return LoadedModel(network, settings, tokenizer, directory, source)
+
+
+def write_float(network: Any, path: Path, request: ExportRequest) -> None:
+    """The float file of the request's target."""
+    if request.target == "tflite":
+        from mobilebert_export.tflite import write_float_tflite
+
+        write_float_tflite(network, path, request.seq_len)
+    else:
+        from mobilebert_export.onnx import write_float_onnx
+
+        write_float_onnx(network, path, request.seq_len, request.opset)
+
+
+def quantise(
+    source: Path, target: Path, recipe: Recipe, calibration: dict[str, NDArray[np.int32]] | None
+) -> None:
+    """The quantised file of a recipe."""
+    if recipe.target == "tflite":
+        from quantize.tflite import quantize_tflite
+
+        quantize_tflite(source, target, recipe, calibration)
+    else:
+        from quantize.onnx import quantize_onnx
+
+        quantize_onnx(source, target, recipe, calibration)
+
+
+def measure_pair(plain: Path, quantised: Path, threads: int) -> dict[str, Any]:
+    """Latency of the float and the quantised artefact, interleaved in one run: ms, and their ratio."""
+    from android_bench.latency import compare
+
+    run = compare([plain, quantised], threads=threads, inputs=samples.verification_pairs()[:24])
+    first, second = (contender.name for contender in run.contenders)
+    return {
+        "threads": threads,
+        "float32": run.summary(first),
+        "quantised": run.summary(second),
+        "ratio": run.ratio(first, second),
+        "machine": run.machine,
+        "troubled_sessions": len(run.troubles()),
+    }
+
+
+def require_passed(result: Verification, where: Path) -> None:
+    """Raise `VerificationError` when a tolerance was broken."""
+    if result.failures:
+        raise VerificationError(
+            f"{where}: differs from the PyTorch model on {result.pairs} pairs: {'; '.join(result.failures)}"
+        )
+
+
+def _recipe(request: ExportRequest) -> Recipe:
+    recipe = find_recipe(request.target, request.quant)
+    if request.opset not in OPSETS:
+        raise ExportRequestError(f"--opset {request.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
+    if request.threads < 1:
+        raise ExportRequestError(f"--threads {request.threads}: expected at least 1")
+    if request.atol is None:
+        return recipe
+    if not request.atol > 0:
+        raise ExportRequestError(f"--atol {request.atol}: expected a number above 0")
+    tolerance: Tolerance = replace(recipe.tolerance, max_abs_logit=request.atol)
+    return replace(recipe, tolerance=tolerance)
+
+
+def _calibration_pairs(request: ExportRequest, recipe: Recipe) -> list[tuple[str, str]]:
+    if request.calibration is None:
+        return samples.calibration_pairs() if recipe.needs_calibration else []
+    pairs = read_calibration(request.calibration)
+    if not recipe.needs_calibration:
+        raise ExportRequestError(
+            f"--calibration is only read by --quant int8; {recipe.name} measures no ranges"
+        )
+    return pairs
+
+
+def _card(request: ExportRequest, model: LoadedModel, recipe: Recipe) -> ArtefactCard:
+    config = model.network.config
+    if not 8 <= request.seq_len <= config.max_position_embeddings:
+        raise ExportRequestError(
+            f"--seq-len {request.seq_len}: this model takes 8 to {config.max_position_embeddings}"
+        )
+    return ArtefactCard(
+        target=recipe.target,
+        quant=recipe.quant,
+        model_file=MODEL_FILES[recipe.target],
+        seq_len=request.seq_len,
+        labels=tuple(model.settings.labels),
+        positive=model.settings.positive,
+        threshold=model.settings.threshold,
+        temperature=model.settings.temperature,
+        attention_mask_value=config.attention_mask_value,
+        lowercase=_lowercases(model.tokenizer),
+        minimum_runtime=recipe.minimum_runtime,
+    )
+
+
+def _lowercases(tokenizer: PairTokenizer) -> bool:
+    return tokenizer.ids([("A", "A")], 8) == tokenizer.ids([("a", "a")], 8)
+
+
+def _complete(folder: Path, card: ArtefactCard, model: LoadedModel) -> None:
+    """Add what makes a model file an artefact that `Matcher.load` opens."""
+    for name in ("vocab.txt", "tokenizer.json"):
+        shutil.copyfile(model.directory / name, folder / name)
+    write_json(folder / "io.json", card.to_json())
+    write_checksums(folder)

@@ -1,0 +1,188 @@
+"""report.json and report.md: what was verified, how large and how fast it is, what the runtime makes of it."""
+
+import importlib.metadata
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from mobilebert_export.artefact import ArtefactCard, write_json
+from mobilebert_export.verification import Verification
+from quantize.recipes import Recipe
+
+# Packages whose version decides what the files look like.
+_WRITERS = (
+    "torch",
+    "litert-torch",
+    "ai-edge-quantizer",
+    "ai-edge-litert",
+    "onnx",
+    "onnxscript",
+    "onnxruntime",
+)
+
+
+def write_report(
+    folder: Path,
+    plain: Path,
+    *,
+    card: ArtefactCard,
+    recipe: Recipe,
+    model: dict[str, str],
+    result: Verification,
+    latency: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """Write report.json and report.md into an artefact folder.
+
+    Args:
+        folder: the artefact.
+        plain: the float artefact it was quantised from; `folder` itself for a float export.
+        card: the artefact's io.json.
+        recipe: how it was quantised.
+        model: name and SHA-256 of the PyTorch weights.
+        result: comparison with the PyTorch model.
+        latency: from `exporter.measure_pair`, or None where there is no pair to measure.
+
+    Returns:
+        The content of report.json.
+    """
+    report: dict[str, Any] = {
+        "target": card.target,
+        "quant": card.quant,
+        "seq_len": card.seq_len,
+        "model": model,
+        "recipe": recipe.name,
+        "minimum_runtime": card.minimum_runtime,
+        "verification": result.to_json(),
+        "bytes": {"model": _size(folder, card), "float32": _size(plain, card), "folder": _total(folder)},
+        "graph": describe_graph(folder / card.model_file, card.target),
+        "float32_graph": describe_graph(plain / card.model_file, card.target) if plain != folder else None,
+        "latency": latency,
+        "made_with": {"python": platform.python_version()} | _versions(_WRITERS),
+    }
+    write_json(folder / "report.json", report)
+    (folder / "report.md").write_text(to_markdown(report), encoding="utf-8")
+    return report
+
+
+def describe_graph(path: Path, target: str) -> dict[str, Any]:
+    """Operators of a model file and, for TFLite, what XNNPACK takes over."""
+    if target == "tflite":
+        from mobilebert_export.tflite import describe_tflite
+
+        return describe_tflite(path)
+    from mobilebert_export.onnx import describe_onnx
+
+    return describe_onnx(path)
+
+
+def to_markdown(report: dict[str, Any]) -> str:
+    """report.json as a page."""
+    lines = [f"# {report['model']['name']}: {report['recipe']}, {report['seq_len']} tokens", ""]
+    lines += _table(("", "value", "allowed"), verification_rows(report))
+    lines += ["## Size and speed", ""]
+    lines += _table(("", report["recipe"], f"{report['target']}-none"), _cost_rows(report))
+    graph = report["graph"]
+    lines += ["## Graph", ""]
+    if "xnnpack" in graph:
+        lines += [_xnnpack_sentence(graph["xnnpack"]), ""]
+    before = (report["float32_graph"] or graph)["operators"]
+    kinds = sorted(graph["operators"] | before, key=lambda kind: -graph["operators"].get(kind, 0))
+    lines += _table(
+        ("operator", report["recipe"], "float32"),
+        ((kind, graph["operators"].get(kind, 0), before.get(kind, 0)) for kind in kinds),
+    )
+    runtimes = ", ".join(f"{name} ≥ {version}" for name, version in report["minimum_runtime"].items())
+    made = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())
+    return "\n".join([*lines, f"Runs in {runtimes}. Made with {made}.", ""])
+
+
+def print_summary(report: dict[str, Any], out: Path) -> None:
+    """The table a user sees at the end of an export, on stdout."""
+    rows = [
+        *verification_rows(report),
+        *((name, value, f"float32: {plain}") for name, value, plain in _cost_rows(report)),
+    ]
+    if "xnnpack" in report["graph"]:
+        found = report["graph"]["xnnpack"]
+        rows.append(
+            ("operators in XNNPACK", f"{found['delegated_operators']} of {found['all_operators']}", "")
+        )
+        rows.append(("XNNPACK partitions", str(found["partitions"]), ""))
+    print_rows(f"{report['recipe']} → {out}", rows)
+
+
+def print_rows(title: str, rows: Iterable[tuple[str, str, str]]) -> None:
+    """A three-column table on stdout: what, value, what it is compared with."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, show_header=False, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def verification_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Name, value and tolerance of each figure of the comparison with PyTorch."""
+    found = report["verification"]
+    allowed = found["tolerance"]
+    limit = allowed["max_abs_logit"]
+    return [
+        ("pairs compared with PyTorch", str(found["pairs"]), ""),
+        ("label agreement", f"{found['label_agreement']:.4f}", f"≥ {allowed['min_label_agreement']}"),
+        ("rank agreement (Spearman)", f"{found['rank_agreement']:.5f}", f"≥ {allowed['min_rank_agreement']}"),
+        ("max |Δlogit|", f"{found['max_abs_logit']:.2e}", "" if limit is None else f"≤ {limit:.0e}"),
+    ]
+
+
+def _cost_rows(report: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
+    size = report["bytes"]
+    yield "model file", f"{size['model'] / 1e6:.1f} MB", f"{size['float32'] / 1e6:.1f} MB"
+    if latency := report["latency"]:
+        fast, slow = latency["quantised"], latency["float32"]
+        threads = latency["threads"]
+        for key, what in (
+            ("p50_ms", "median"),
+            ("p90_ms", "90th percentile"),
+            ("first_ms", "first inference"),
+        ):
+            yield (
+                f"{what}, {threads} thread{'s' * (threads > 1)}",
+                f"{fast[key]:.1f} ms",
+                f"{slow[key]:.1f} ms",
+            )
+        yield "memory of the model", f"{fast['model_mib']:.0f} MiB", f"{slow['model_mib']:.0f} MiB"
+        yield "time as a share of float32, one interleaved run", f"{latency['ratio']:.2f}", "1"
+
+
+def _xnnpack_sentence(found: dict[str, Any]) -> str:
+    share = found["delegated_operators"] / found["all_operators"]
+    left = ", ".join(f"{count} {kind}" for kind, count in found["left_out"].items()) or "nothing"
+    return (
+        f"XNNPACK runs {found['delegated_operators']} of {found['all_operators']} operators ({share:.0%}) in "
+        f"{found['partitions']} partition{'s' * (found['partitions'] != 1)}; left to TFLite: {left}."
+    )
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> list[str]:
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return [*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
+
+
+def _size(folder: Path, card: ArtefactCard) -> int:
+    return (folder / card.model_file).stat().st_size
+
+
+def _total(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _versions(packages: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

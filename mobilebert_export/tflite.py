@@ -1,0 +1,108 @@
+"""PyTorch → float TFLite through litert-torch, and what the TFLite runtime makes of a file.
+
+Everything is static: batch 1, `seq_len` tokens. Inputs and output keep their names both in the signature and
+as tensor names, so that a program finds them whichever of the two it looks at.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mobilebert_export.artefact import INPUT_NAMES, OUTPUT_NAME
+from quantize.tflite_graph import TfliteGraph
+
+
+def write_float_tflite(model: nn.Module, path: Path, seq_len: int) -> None:
+    """Convert a pair classifier in eval mode to a float32 .tflite file.
+
+    Args:
+        model: forward(input_ids, attention_mask, token_type_ids), each (1, seq_len) → logits (1, labels).
+        path: file to write.
+        seq_len: tokens.
+    """
+    import litert_torch
+
+    example = {name: torch.ones(1, seq_len, dtype=torch.int32) for name in INPUT_NAMES}
+    converted = litert_torch.convert(_Named(model).eval(), sample_kwargs=example)
+    _name_tensors(converted.model_content(), path)
+
+
+class _Named(nn.Module):
+    """Gives the output its name: the converter takes signature names from keyword arguments and dict keys."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> dict[str, Tensor]:
+        return {OUTPUT_NAME: self.model(input_ids, attention_mask, token_type_ids)}
+
+
+def _name_tensors(content: bytes, path: Path) -> None:
+    """Write a model whose tensors are called as its signature calls them, inputs in the order of io.json."""
+    from ai_edge_litert.tools import flatbuffer_utils
+
+    model = flatbuffer_utils.read_model_from_bytearray(bytearray(content))
+    graph, signature = model.subgraphs[0], model.signatureDefs[0]
+    for entry in (*signature.inputs, *signature.outputs):
+        graph.tensors[entry.tensorIndex].name = entry.name
+    index = {entry.name.decode(): entry.tensorIndex for entry in signature.inputs}
+    graph.inputs = [index[name] for name in INPUT_NAMES]
+    path.write_bytes(flatbuffer_utils.convert_object_to_bytearray(model))
+
+
+def describe_tflite(path: Path) -> dict[str, Any]:
+    """Operators of a .tflite file and the part of them that XNNPACK takes over.
+
+    Returns:
+        `operators` by kind, `versions` (highest of each kind: they decide the oldest runtime), and
+        `xnnpack`: `partitions`, `delegated_operators`, `all_operators`, `left_out` by kind.
+    """
+    graph = TfliteGraph.read(path)
+    operators = Counter(graph.kind(op) for op in graph.operators)
+    versions: dict[str, int] = {}
+    for op in graph.operators:
+        versions[graph.kind(op)] = max(graph.version(op), versions.get(graph.kind(op), 0))
+    return {
+        "operators": dict(operators.most_common()),
+        "versions": dict(sorted(versions.items())),
+        "xnnpack": _delegated(path),
+    }
+
+
+def _delegated(path: Path) -> dict[str, Any]:
+    """Count what XNNPACK replaced.
+
+    After delegation the runtime lists the original operators and one DELEGATE node per partition, but does
+    not say which belong together. A partition's operators are those found walking back from its outputs to
+    its inputs.
+    """
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(str(path), num_threads=1)
+    interpreter.allocate_tensors()
+    nodes = interpreter._get_ops_details()
+    partitions = [node for node in nodes if node["op_name"] == "DELEGATE"]
+    operators = [node for node in nodes if node["op_name"] != "DELEGATE"]
+    producer = {int(tensor): number for number, node in enumerate(operators) for tensor in node["outputs"]}
+    inside: set[int] = set()
+    for partition in partitions:
+        border = {int(tensor) for tensor in partition["inputs"]}
+        frontier = [int(tensor) for tensor in partition["outputs"]]
+        while frontier:
+            tensor = frontier.pop()
+            number = producer.get(tensor)
+            if tensor in border or number is None or number in inside:
+                continue
+            inside.add(number)
+            frontier.extend(int(t) for t in operators[number]["inputs"] if t >= 0)
+    left = Counter(node["op_name"] for number, node in enumerate(operators) if number not in inside)
+    return {
+        "partitions": len(partitions),
+        "delegated_operators": len(inside),
+        "all_operators": len(operators),
+        "left_out": dict(left.most_common()),
+    }

@@ -1,0 +1,124 @@
+"""Does the artefact say what the PyTorch model says? Asked on real padded pairs, in the real runtime."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mobilebert_export.artefact import INPUT_NAMES, ArtefactCard
+from mobilebert_export.runtime import Matcher, positive_probability
+from quantize.recipes import Tolerance
+
+MINIMUM_PAIRS = 200
+
+
+class VerificationError(Exception):
+    """The artefact and the PyTorch model differ by more than the recipe allows."""
+
+    exit_code = 1
+
+
+class TooFewPairsError(Exception):
+    """Not enough pairs to say anything about agreement."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was compared and how far apart the two are."""
+
+    pairs: int
+    max_abs_logit: float  # largest |Δlogit| over pairs and labels
+    label_agreement: float  # share of pairs that get the same label
+    rank_agreement: float  # Spearman correlation of the positive label's probability
+    tolerance: Tolerance
+    failures: tuple[str, ...]  # one sentence per broken tolerance; empty when it passed
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for report.json."""
+        return asdict(self) | {"passed": not self.failures}
+
+
+def verify(
+    model: Any,
+    matcher: Matcher,
+    encoded: Mapping[str, NDArray[np.int32]],
+    tolerance: Tolerance,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verification:
+    """Run the PyTorch model and the artefact on the same encoded pairs and compare.
+
+    Args:
+        model: pair classifier in eval mode.
+        matcher: the artefact, loaded in its runtime.
+        encoded: int32 (N, seq_len) by input name, padded to the artefact's sequence length.
+        tolerance: what the recipe allows.
+        progress: called with (pairs done, pairs in all).
+
+    Raises:
+        TooFewPairsError: fewer than `MINIMUM_PAIRS` pairs.
+    """
+    count = len(encoded[INPUT_NAMES[0]])
+    if count < MINIMUM_PAIRS:
+        raise TooFewPairsError(
+            f"{count} pairs to verify on; at least {MINIMUM_PAIRS} are needed, give a larger file"
+        )
+    expected, found = [], []
+    for start in range(0, count, 16):
+        batch = {name: encoded[name][start : start + 16] for name in INPUT_NAMES}
+        expected.append(reference_logits(model, batch))
+        found.append(matcher.logits_of(batch))
+        if progress:
+            progress(min(start + 16, count), count)
+    return compare(np.concatenate(expected), np.concatenate(found), matcher.card, tolerance)
+
+
+def reference_logits(model: Any, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
+    """Logits of the PyTorch model: int32 (N, S) by input name → float32 (N, labels)."""
+    import torch
+
+    with torch.inference_mode():
+        return model(*(torch.from_numpy(encoded[name]) for name in INPUT_NAMES)).numpy()
+
+
+def compare(
+    expected: NDArray[np.float32], found: NDArray[np.float32], card: ArtefactCard, tolerance: Tolerance
+) -> Verification:
+    """Agreement of two sets of logits, float32 (N, labels), for the decisions the card defines."""
+    from scipy.stats import rankdata
+
+    if not np.isfinite(found).all():
+        broken = f"{int((~np.isfinite(found)).any(axis=1).sum())} pairs have a logit that is not a number"
+        return Verification(len(found), float("inf"), 0.0, 0.0, tolerance, (broken,))
+    difference = float(np.abs(expected - found).max())
+    agreement = float((_labels(expected, card) == _labels(found, card)).mean())
+    ranks = [rankdata(positive_log_odds(logits, card.positive)) for logits in (expected, found)]
+    # Constant ranks have no order to agree on: then only two constants agree.
+    constant = [np.ptp(rank) == 0 for rank in ranks]
+    rank_agreement = float(all(constant)) if any(constant) else float(np.corrcoef(ranks)[0, 1])
+    failures = []
+    if tolerance.max_abs_logit is not None and difference > tolerance.max_abs_logit:
+        failures.append(f"max |Δlogit| {difference:.2e} is above {tolerance.max_abs_logit:.0e}")
+    if agreement < tolerance.min_label_agreement:
+        failures.append(f"label agreement {agreement:.4f} is below {tolerance.min_label_agreement}")
+    if rank_agreement < tolerance.min_rank_agreement:
+        failures.append(f"rank agreement {rank_agreement:.5f} is below {tolerance.min_rank_agreement}")
+    return Verification(len(found), difference, agreement, rank_agreement, tolerance, tuple(failures))
+
+
+def positive_log_odds(logits: NDArray[np.float32], positive: int) -> NDArray[np.float64]:
+    """Log p/(1 − p) of the positive label, (N, labels) → (N,): ordered as the probability, never saturated."""
+    rest = np.delete(logits.astype(np.float64), positive, axis=1)
+    highest = rest.max(axis=1, keepdims=True)
+    return logits[:, positive] - (highest[:, 0] + np.log(np.exp(rest - highest).sum(axis=1)))
+
+
+def _labels(logits: NDArray[np.float32], card: ArtefactCard) -> NDArray[np.int64]:
+    """The decision a user would see: two labels by the threshold, more by the largest logit."""
+    if len(card.labels) == 2:
+        called = positive_probability(logits, card) >= card.threshold
+        return np.where(called, card.positive, 1 - card.positive)
+    return logits.argmax(axis=1)

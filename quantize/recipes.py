@@ -1,0 +1,102 @@
+"""How a model may be quantised: a table of named recipes, each with the tolerances its artefact must meet.
+
+A recipe is data. It is written into the artefact as recipe.json, so that a number measured later can be
+traced to what was done. A name that is not in the table is an error, never another recipe.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+TARGETS = ("tflite", "onnx")
+QUANTS = ("none", "dynamic", "int8")
+
+
+class UnknownRecipeError(Exception):
+    """No recipe has this target and quantisation."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What verification against the PyTorch model demands; beyond it the export fails.
+
+    Measured on at least 200 padded text pairs.
+    """
+
+    # Largest |Δlogit|; None where a recipe changes logits by design and only decisions and order are held.
+    max_abs_logit: float | None
+    # Share of pairs that get the same label.
+    min_label_agreement: float
+    # Spearman rank correlation of the positive label's log-odds.
+    min_rank_agreement: float
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One way from the float graph to the file that ships."""
+
+    target: str
+    quant: str
+    # "float32" or "int8": matrices of linear layers, one symmetric scale per output channel.
+    weights: str
+    # "float32", "int8-dynamic" (ranges found at run time) or "int8-static" (ranges from calibration).
+    activations: str
+    # "float32" or "int8": the embedding tables, dequantised row by row as they are looked up.
+    embeddings: str
+    # Pieces of the graph that stay in float although activations are int8.
+    float_pieces: tuple[str, ...]
+    # Activations' zero point is 0 where a kernel demands it: the right operand of int8 matrix products.
+    symmetric_right_operand: bool
+    tolerance: Tolerance
+    # Oldest runtime that the file was loaded in; tests/test_export_runtimes.py repeats it.
+    minimum_runtime: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """TARGET-QUANT."""
+        return f"{self.target}-{self.quant}"
+
+    @property
+    def needs_calibration(self) -> bool:
+        """Whether activation ranges must be measured on text."""
+        return self.activations == "int8-static"
+
+    def to_json(self) -> dict[str, Any]:
+        """The recipe part of recipe.json."""
+        return {"name": self.name} | asdict(self)
+
+
+# Float rounding differs between kernels: 1e-4 is 20 times what is seen (5e-6) and far below a decision.
+_FLOAT = Tolerance(max_abs_logit=1e-4, min_label_agreement=0.995, min_rank_agreement=0.9999)
+_INT8 = Tolerance(max_abs_logit=None, min_label_agreement=0.98, min_rank_agreement=0.99)
+_TFLITE = {"tflite": "2.14"}
+_ONNX = {"onnxruntime": "1.17"}
+# A padded key's score is the mask constant (-60): inside an int8 sum it would take most of the 256 steps from
+# the real scores, and XNNPACK has no int8 softmax, so both stay float and the graph stays in one partition.
+_FLOAT_PIECES = ("attention mask", "softmax", "logits")
+
+RECIPES: dict[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe("tflite", "none", "float32", "float32", "float32", (), False, _FLOAT, _TFLITE),
+        Recipe("tflite", "dynamic", "int8", "int8-dynamic", "int8", (), False, _INT8, _TFLITE),
+        Recipe("tflite", "int8", "int8", "int8-static", "int8", _FLOAT_PIECES, True, _INT8, _TFLITE),
+        Recipe("onnx", "none", "float32", "float32", "float32", (), False, _FLOAT, _ONNX),
+        Recipe("onnx", "dynamic", "int8", "int8-dynamic", "int8", (), False, _INT8, _ONNX),
+        Recipe("onnx", "int8", "int8", "int8-static", "int8", _FLOAT_PIECES, False, _INT8, _ONNX),
+    )
+}
+
+
+def find_recipe(target: str, quant: str) -> Recipe:
+    """The recipe of a target and a quantisation.
+
+    Raises:
+        UnknownRecipeError: naming what is known.
+    """
+    if target not in TARGETS:
+        raise UnknownRecipeError(f"--target {target!r} is unknown; expected one of {', '.join(TARGETS)}")
+    if quant not in QUANTS:
+        raise UnknownRecipeError(f"--quant {quant!r} is unknown; expected one of {', '.join(QUANTS)}")
+    return RECIPES[f"{target}-{quant}"]

@@ -1,0 +1,88 @@
+"""Reading a .tflite file as a graph: which operator makes a tensor, and what lies before and after it."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+# Operators that move values without changing them: a tensor's range is its source's range.
+_MOVES = ("TRANSPOSE", "RESHAPE")
+
+
+class TfliteGraph:
+    """Read-only walks over the one subgraph of a .tflite file."""
+
+    def __init__(self, model: Any, kinds: Mapping[int, str]) -> None:
+        self._model = model
+        self._kinds = kinds
+        self._tensors = model.subgraphs[0].tensors
+        self.operators = list(model.subgraphs[0].operators)
+        self._producer = {int(t): op for op in self.operators for t in op.outputs}
+        self.signature: str = model.signatureDefs[0].signatureKey.decode()
+        self._inputs = {
+            entry.name.decode(): int(entry.tensorIndex) for entry in model.signatureDefs[0].inputs
+        }
+        self._outputs = [int(entry.tensorIndex) for entry in model.signatureDefs[0].outputs]
+
+    @classmethod
+    def read(cls, path: Path) -> "TfliteGraph":
+        """Open a .tflite file."""
+        from ai_edge_litert.tools import flatbuffer_utils as fb
+
+        kinds = {number: name for name, number in vars(fb.BuiltinOperator).items() if isinstance(number, int)}
+        return cls(fb.read_model(str(path)), kinds)
+
+    def kind(self, op: Any) -> str:
+        """Builtin operator name, e.g. FULLY_CONNECTED."""
+        code = self._model.operatorCodes[op.opcodeIndex]
+        # Codes above 126 are in builtinCode only, older ones in both fields.
+        return self._kinds[max(code.builtinCode, code.deprecatedBuiltinCode)]
+
+    def version(self, op: Any) -> int:
+        """Operator version: with the kind it decides which runtimes can load the file."""
+        return int(self._model.operatorCodes[op.opcodeIndex].version)
+
+    def name(self, tensor: int) -> str:
+        """Tensor name."""
+        return self._tensors[tensor].name.decode()
+
+    def fed_by(self, input_name: str) -> Iterator[Any]:
+        """Operators that compute on an input: those fed by it alone, and the first ones that mix it in."""
+        pure = {self._inputs[input_name]}
+        for op in self.operators:
+            operands = [int(t) for t in op.inputs if t >= 0]
+            if pure.isdisjoint(operands):
+                continue
+            yield op
+            if all(t in pure or self._is_constant(t) for t in operands):
+                pure.update(int(t) for t in op.outputs)
+
+    def elementwise_before(self, op: Any) -> Iterator[Any]:
+        """The scale and mask operators between a matrix product and the softmax that reads it."""
+        frontier = [int(op.inputs[0])]
+        while frontier:
+            before = self._producer.get(frontier.pop())
+            if before is not None and self.kind(before) in ("ADD", "MUL", "RESHAPE"):
+                yield before
+                frontier.extend(int(t) for t in before.inputs if t >= 0)
+
+    def head(self) -> Iterator[Any]:
+        """The operators that produce the outputs, back to and including the last linear layer."""
+        for output in self._outputs:
+            op = self._producer[output]
+            while True:
+                yield op
+                if self.kind(op) == "FULLY_CONNECTED":
+                    break
+                op = self._producer[int(op.inputs[0])]
+
+    def same_values(self, tensor: int) -> Iterator[str]:
+        """A tensor and those it was moved from, up to the operator that computed the values."""
+        while True:
+            yield self.name(tensor)
+            op = self._producer.get(tensor)
+            if op is None or self.kind(op) not in _MOVES:
+                return
+            tensor = int(op.inputs[0])
+
+    def _is_constant(self, tensor: int) -> bool:
+        return tensor not in self._producer and tensor not in self._inputs.values()
