@@ -1,9 +1,9 @@
 """What machine is this, and did it behave while a session ran?
 
-`describe()` is the passport of a machine: two records with different passports are never compared. `Watch` looks at the
-same machine before and after a session: heat, a container's processor quota, a hypervisor that gave the processor away,
-other programs. Linux gives all of it under /proc and /sys; what a system does not tell is left out, never guessed.
-Standard library only: the worker process imports this file.
+`describe()` is the passport of a machine: records with different passports are never compared. `Watch` looks
+at the machine before and after a session: heat, a container's processor quota, a hypervisor that gave the
+processor away, other programs. Linux tells all of it under /proc and /sys; what a system does not tell is
+left out, never guessed. Standard library only: the worker process imports this file.
 """
 
 import hashlib
@@ -15,7 +15,19 @@ from typing import Any
 
 # Instruction sets that decide which int8 and float kernels a runtime picks (x86, then Arm).
 KERNEL_FLAGS = (
-    *("sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni", "avx512_fp16", "amx_int8"),
+    *(
+        "sse4_2",
+        "avx",
+        "f16c",
+        "fma",
+        "avx2",
+        "avx_vnni",
+        "avx512f",
+        "avx512bw",
+        "avx512_vnni",
+        "avx512_fp16",
+        "amx_int8",
+    ),
     *("asimd", "asimddp", "asimdhp", "i8mm", "bf16", "sve", "sve2"),
 )
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -23,7 +35,7 @@ PASSPORT = ("cpu", "flags", "cores", "memory_gib", "architecture", "system")
 
 
 def describe() -> dict[str, Any]:
-    """Facts that stay while the machine stays: processor, kernel flags, cores, memory, system; with a short `id`."""
+    """Facts that stay: processor, kernel flags, cores, memory, system; `id` is a hash of them."""
     about = _cpuinfo()
     flags = set(about.get("flags", about.get("Features", "")).split())
     facts: dict[str, Any] = {
@@ -45,10 +57,10 @@ def describe() -> dict[str, Any]:
 class Watch:
     """Counters of this machine between `Watch()` and `stop()`.
 
-    `stop()` returns shares of the elapsed wall time (1.0 = one core for the whole time): `others` (programs that are not
-    this process), `steal` (the hypervisor ran someone else), `quota` (the container's processor quota held us back); and
-    `thermal_events`, `mhz` and `probe_ms`, the best of five runs of a fixed loop, which shows a slow processor on
-    machines that hide their clock.
+    `stop()` returns shares of the elapsed wall time (1.0 = one core for the whole time): `others` (programs
+    that are not this process), `steal` (the hypervisor ran someone else), `quota` (the container's processor
+    quota held us back); and `thermal_events`, `mhz` and `probe_ms`, the time of a fixed loop, which shows a
+    slow processor on machines that hide their clock.
     """
 
     def __init__(self) -> None:
@@ -86,8 +98,8 @@ def probe_ms() -> float:
 def peak_mib() -> float:
     """Highest resident memory of this process in MiB.
 
-    Read from VmHWM: `ru_maxrss` keeps the parent's peak across fork and exec, so a small worker of a large parent would
-    be charged with the parent's memory.
+    Read from VmHWM: `ru_maxrss` keeps the parent's peak across fork and exec, so a small worker of a large
+    parent would be charged with the parent's memory.
     """
     return _status_mib("VmHWM:")
 
@@ -98,11 +110,13 @@ def resident_mib() -> float:
 
 
 def _counters() -> dict[str, float]:
-    """Seconds of processor time (all cores, own process, stolen, held back) and thermal events since boot."""
+    """Seconds of processor time (all cores, own, stolen, held back) and thermal events since boot."""
     fields = _lines("/proc/stat")[:1]
     ticks = [int(field) for field in fields[0].split()[1:9]] if fields else [0] * 8
     user, nice, system, _idle, _wait, irq, soft, steal = ticks
-    quota = [line.split()[1] for line in _lines("/sys/fs/cgroup/cpu.stat") if line.startswith("throttled_usec")]
+    quota = [
+        line.split()[1] for line in _lines("/sys/fs/cgroup/cpu.stat") if line.startswith("throttled_usec")
+    ]
     thermal = Path("/sys/devices/system/cpu").glob("cpu*/thermal_throttle/*_throttle_count")
     return {
         "busy": (user + nice + system + irq + soft) / TICKS,
@@ -130,7 +144,9 @@ def _memory_gib() -> int | None:
 
 
 def _status_mib(key: str) -> float:
-    return next((int(line.split()[1]) / 1024 for line in _lines("/proc/self/status") if line.startswith(key)), 0.0)
+    return next(
+        (int(line.split()[1]) / 1024 for line in _lines("/proc/self/status") if line.startswith(key)), 0.0
+    )
 
 
 def _lines(path: str) -> list[str]:

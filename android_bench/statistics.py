@@ -1,7 +1,8 @@
 """Percentiles, an exact rank test and a shift estimate for latencies.
 
-The unit of evidence is the *session median*. Inferences inside a session share a memory layout, a clock and a neighbour:
-they are autocorrelated, and a test that pools them calls equal artefacts different in nearly half of all runs.
+The unit of evidence is the *session median*. Inferences inside a session share a memory layout, a clock and a
+neighbour: they are autocorrelated, and a test that pools them calls equal artefacts different in nearly half
+of all runs.
 """
 
 from collections.abc import Iterable
@@ -45,8 +46,8 @@ def summarise(samples: ArrayLike) -> Summary:
 def rank_test(base: ArrayLike, candidate: ArrayLike) -> Floats:
     """One-sided p of "candidate is not larger than base": exact permutation test on midranks.
 
-    Without ties this is the exact Mann–Whitney test (Mann & Whitney 1947); with ties it stays exact, since the null
-    distribution is counted over the observed midranks.
+    Without ties this is the exact Mann–Whitney test (Mann & Whitney 1947); with ties it stays exact, since
+    the null distribution is counted over the observed midranks.
 
     Args:
         base: (..., n) session medians.
@@ -72,7 +73,7 @@ def rank_test(base: ArrayLike, candidate: ArrayLike) -> Floats:
 
 
 def ratio(base: ArrayLike, candidate: ArrayLike) -> Floats:
-    """Hodges–Lehmann estimate of candidate / base: the median over all pairs of session medians, (...) values."""
+    """Hodges–Lehmann estimate of candidate / base: the median ratio over all pairs of sessions, (...)."""
     return np.exp(np.median(_pair_logs(base, candidate), axis=-1))
 
 
@@ -99,14 +100,15 @@ def ratio_interval(base: ArrayLike, candidate: ArrayLike, tail: float = P_LIMIT)
 
 
 def is_slower(base: ArrayLike, candidate: ArrayLike) -> NDArray[np.bool_]:
-    """The gate's timing rule on (..., n) and (..., m) session medians: p < 0.01 and more than 3% slower, (...)."""
+    """The gate's timing rule on (..., n) and (..., m) session medians: p < 0.01 and > 3% slower, (...)."""
     return (rank_test(base, candidate) < P_LIMIT) & (ratio(base, candidate) > 1 + EFFECT_LIMIT)
 
 
 def interleaved(count: int, sessions: int) -> list[int]:
-    """Order of `sessions` sessions of each of `count` contenders: forwards, then backwards (A B B A A B B A …).
+    """Order of `sessions` sessions of each of `count` contenders: forwards, then backwards (A B B A …).
 
-    A drift that is linear in time adds the same to each contender when `sessions` is even, and nearly so when odd.
+    A drift that is linear in time adds the same to each contender when `sessions` is even, nearly so when
+    odd.
     """
     rounds: Iterable[range] = (
         range(count) if turn % 2 == 0 else range(count - 1, -1, -1) for turn in range(sessions)
@@ -116,7 +118,10 @@ def interleaved(count: int, sessions: int) -> list[int]:
 
 def _pair_logs(base: ArrayLike, candidate: ArrayLike) -> Floats:
     """Log ratios of all pairs: (..., n), (..., m) → (..., n · m)."""
-    logs = np.log(np.asarray(candidate, np.float64))[..., None] - np.log(np.asarray(base, np.float64))[..., None, :]
+    logs = (
+        np.log(np.asarray(candidate, np.float64))[..., None]
+        - np.log(np.asarray(base, np.float64))[..., None, :]
+    )
     return logs.reshape(*logs.shape[:-2], -1)
 
 
