@@ -3,6 +3,7 @@
 from models.config import ConfigError, EncoderConfig
 from models.heads import HEADS, PairClassifier, PretrainingHead, SpanQA, build
 from models.inventory import inventory
+from models.packaged import packaged_directory
 from models.presets import PRESETS, preset
 from models.pretrained import MatcherSettings, ModelFileError, load_pretrained, save_pretrained, shipped_directory
 
@@ -19,6 +20,7 @@ __all__ = [
     "build",
     "inventory",
     "load_pretrained",
+    "packaged_directory",
     "preset",
     "save_pretrained",
     "shipped_directory",

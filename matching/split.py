@@ -1,0 +1,43 @@
+"""Folders of labelled pairs: train.tsv, dev.tsv, test.tsv."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from matching.pairs import PairTable, read_pairs
+from matching.records import PairFileError
+
+
+class OutputExistsError(ValueError):
+    """A finished result lies where this run would write."""
+
+    exit_code = 2
+
+
+def read_split(folder: Path, name: str) -> PairTable:
+    """Read `folder`/`name`.tsv; every row must be usable, and labels must be class numbers.
+
+    Raises:
+        PairFileError: the file is missing, has bad rows, or its labels are not 0, 1, ….
+    """
+    path = folder / f"{name}.tsv"
+    table = read_pairs(path, label="label")
+    if len(table.problems):
+        raise PairFileError(f"{path}: {'; '.join(table.problems.describe())}; mend or remove these rows")
+    labels = table.labels
+    if (
+        labels is None
+        or not len(labels)
+        or labels.min() < 0
+        or not np.array_equal(labels, labels.astype(int))
+    ):
+        raise PairFileError(f"{path}: labels must be class numbers 0, 1, …")
+    return table
+
+
+def refuse_finished(path: Path, *, force: bool) -> None:
+    """Raise `OutputExistsError` where `path` exists and may not be replaced."""
+    if path.exists() and not force:
+        raise OutputExistsError(f"{path}: exists; give --force to replace it, or another --out")

