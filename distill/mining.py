@@ -35,8 +35,12 @@ def mine_pairs(
         progress: told the share that is done.
     """
     unique = list(dict.fromkeys(texts))
-    common = max(10, len(unique) // 50)  # a word in more texts than this says little and costs most of the time
-    vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=2, max_df=common, sublinear_tf=True, dtype=np.float32)
+    common = max(
+        10, len(unique) // 50
+    )  # a word in more texts than this says little and costs most of the time
+    vectors = TfidfVectorizer(
+        ngram_range=(1, 2), min_df=2, max_df=common, sublinear_tf=True, dtype=np.float32
+    )
     matrix = vectors.fit_transform(unique)
     seen = {frozenset(p) for p in known}
     found: dict[frozenset[str], tuple[float, Pair]] = {}
@@ -46,7 +50,9 @@ def mine_pairs(
         for row in range(similar.shape[0]):
             data = similar.data[similar.indptr[row] : similar.indptr[row + 1]]
             columns = similar.indices[similar.indptr[row] : similar.indptr[row + 1]]
-            best = np.argpartition(-data, min(neighbours, len(data) - 1))[: neighbours + 1] if len(data) else []
+            best: np.ndarray | list[int] = (
+                np.argpartition(-data, min(neighbours, len(data) - 1))[: neighbours + 1] if len(data) else []
+            )
             for i in best:
                 other, key = int(columns[i]), frozenset((unique[start + row], unique[columns[i]]))
                 if other != start + row and len(key) == 2 and key not in seen:

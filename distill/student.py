@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
@@ -16,8 +18,8 @@ def factorise_embedding(table: Tensor, size: int) -> tuple[Tensor, Tensor]:
         size: E < H.
 
     Returns:
-        `small` (V, E) and `widen` (H, E) with `small @ widen.T` ≈ `table`. Both carry the root of the singular
-        values, so that neither is badly scaled for training or for int8.
+        `small` (V, E) and `widen` (H, E) with `small @ widen.T` ≈ `table`. Both carry the root of the
+        singular values, so that neither is badly scaled for training or for int8.
     """
     exact = table.double()
     # The Gram matrix is H × H: its eigenvectors are the right singular vectors of the V × H table.
@@ -45,8 +47,10 @@ def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> Pa
             f"teacher's {theirs.hidden_size} and {theirs.vocab_size}"
         )
     if config.model_type != "mobilebert" or not config.classifier_activation:
-        raise ConfigError("student: expected a bottleneck model with classifier_activation, to inherit the pooler")
-    student = build(config, "pair_classifier", teacher.num_labels, seed)
+        raise ConfigError(
+            "student: expected a bottleneck model with classifier_activation, to inherit the pooler"
+        )
+    student = cast(PairClassifier, build(config, "pair_classifier", teacher.num_labels, seed))
     source, target = teacher.encoder.embeddings, student.encoder.embeddings
     size = config.embedding_size
     with torch.no_grad():
@@ -59,7 +63,8 @@ def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> Pa
         target.token_type_embeddings.weight.copy_(source.token_type_embeddings.weight)
         # The norm's affine part is the same in LayerNorm and NoNorm; the first stage fits the rest.
         target.LayerNorm.load_state_dict(source.LayerNorm.state_dict())
-    student.encoder.pooler.load_state_dict(teacher.encoder.pooler.state_dict())
+    if student.encoder.pooler is not None and teacher.encoder.pooler is not None:
+        student.encoder.pooler.load_state_dict(teacher.encoder.pooler.state_dict())
     student.classifier.load_state_dict(teacher.classifier.state_dict())
     return student
 

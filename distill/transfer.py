@@ -1,4 +1,4 @@
-"""Teach a student stage by stage; every finished stage is kept, so an interrupted run goes on where it was."""
+"""Teach a student stage by stage; finished stages are kept, so an interrupted run goes on where it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from distill.objectives import (
@@ -24,7 +24,7 @@ from matching.loop import Batch, train
 from matching.train import TRAIN_LENGTH, EncodedPairs, predict_logits, swap_flags
 from matching.wordpiece import Pair, PairTokenizer
 from models import PairClassifier
-from models.layers import EncoderOutput, additive_mask
+from models.layers import Encoder, EncoderOutput, additive_mask
 
 UNLABELLED = -1
 
@@ -70,9 +70,12 @@ def distil(
             continue
         freeze(student, frozen=False)
         freeze(student.classifier, frozen=not stage.trains_head)
-        freeze(student.encoder.pooler, frozen=not stage.trains_head)
+        if student.encoder.pooler is not None:
+            freeze(student.encoder.pooler, frozen=not stage.trains_head)
         loss = (
-            _task_loss(stage, student, _teacher_logits(teacher, tokenizer, pairs, out), tokenizer, encoded, labels)
+            _task_loss(
+                stage, student, _teacher_logits(teacher, tokenizer, pairs, out), tokenizer, encoded, labels
+            )
             if stage.trains_head
             else _transfer_loss(stage, student, teacher, tokenizer, encoded)
         )
@@ -110,17 +113,21 @@ def layer_losses(
     return total, {name: part.item() for name, part in parts.items()}
 
 
-def teacher_forced(student: nn.Module, inputs: dict[str, Tensor], teacher: EncoderOutput) -> EncoderOutput:
+def teacher_forced(student: Encoder, inputs: dict[str, Tensor], teacher: EncoderOutput) -> EncoderOutput:
     """Every student layer applied to the teacher's feature map below it: all layers learn independently."""
     embedded = student.embeddings(**inputs)
     mask = additive_mask(inputs["attention_mask"], student.config.attention_mask_value, embedded.dtype)
-    steps = [layer(x, mask) for layer, x in zip(student.encoder["layer"], teacher.hidden_states, strict=False)]
+    steps = [layer(x, mask) for layer, x in zip(student.layers, teacher.hidden_states, strict=False)]
     hidden = [embedded, *(h for h, _ in steps)]
     return EncoderOutput(hidden[-1], hidden[-1][:, 0], hidden, [scores for _, scores in steps])
 
 
 def _transfer_loss(
-    stage: Stage, student: PairClassifier, teacher: PairClassifier, tokenizer: PairTokenizer, encoded: EncodedPairs
+    stage: Stage,
+    student: PairClassifier,
+    teacher: PairClassifier,
+    tokenizer: PairTokenizer,
+    encoded: EncodedPairs,
 ) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
     def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
         inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
@@ -160,7 +167,9 @@ def _task_loss(
     return loss
 
 
-def _teacher_logits(teacher: PairClassifier, tokenizer: PairTokenizer, pairs: Sequence[Pair], out: Path) -> Tensor:
+def _teacher_logits(
+    teacher: PairClassifier, tokenizer: PairTokenizer, pairs: Sequence[Pair], out: Path
+) -> Tensor:
     """Teacher logits (N, C) of every pair, computed once and kept in `out`."""
     cache = out / "teacher_logits.npy"
     if not cache.is_file():

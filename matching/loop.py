@@ -115,7 +115,12 @@ def train(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda s: min((s + 1) / warm, max(0.0, (steps - s) / max(1, steps - warm)))
     )
-    record: dict[str, Any] = {"stage": name, "config": asdict(config), "steps": steps, "examples": len(lengths)}
+    record: dict[str, Any] = {
+        "stage": name,
+        "config": asdict(config),
+        "steps": steps,
+        "examples": len(lengths),
+    }
     record |= {"facts": facts or {}, "curve": [], "evaluations": [], "seconds": 0.0}
     checkpoint = out / f"{name}.checkpoint"
     torch.manual_seed(config.seed)
@@ -193,7 +198,7 @@ def _save(
 def _resume(
     path: Path, model: nn.Module, optimiser: Any, schedule: Any, record: dict[str, Any]
 ) -> tuple[int, dict[str, float]]:
-    """Restore everything from a checkpoint, if there is one; the step and the sums since the last curve point."""
+    """Restore all of a checkpoint, if there is one; its step and the sums since the last curve point."""
     if not path.is_file():
         return 0, {}
     state = torch.load(path, weights_only=True)

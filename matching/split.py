@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from matching.pairs import PairTable, read_pairs
+from matching.pairs import read_pairs
 from matching.records import PairFileError
+from matching.wordpiece import Pair
 
 
 class OutputExistsError(ValueError):
@@ -16,7 +18,14 @@ class OutputExistsError(ValueError):
     exit_code = 2
 
 
-def read_split(folder: Path, name: str) -> PairTable:
+class LabelledPairs(NamedTuple):
+    """Pairs and their class numbers."""
+
+    pairs: list[Pair]
+    labels: np.ndarray  # (N,) int64
+
+
+def read_split(folder: Path, name: str) -> LabelledPairs:
     """Read `folder`/`name`.tsv; every row must be usable, and labels must be class numbers.
 
     Raises:
@@ -34,7 +43,7 @@ def read_split(folder: Path, name: str) -> PairTable:
         or not np.array_equal(labels, labels.astype(int))
     ):
         raise PairFileError(f"{path}: labels must be class numbers 0, 1, …")
-    return table
+    return LabelledPairs(table.pairs, labels.astype(np.int64))
 
 
 def refuse_finished(path: Path, *, force: bool) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from matching.loop import Batch, LoopConfig, train
 from matching.wordpiece import Pair, PairTokenizer
+from models import PairClassifier
 
 TRAIN_LENGTH = 64  # tokens; 99.6% of the QQP pairs are shorter, and attention's cost grows with the longest
 
@@ -26,7 +27,9 @@ class EncodedPairs:
     swapped: list[tuple[list[int], list[int]]]
 
     @classmethod
-    def encode(cls, tokenizer: PairTokenizer, pairs: Sequence[Pair], max_len: int = TRAIN_LENGTH) -> EncodedPairs:
+    def encode(
+        cls, tokenizer: PairTokenizer, pairs: Sequence[Pair], max_len: int = TRAIN_LENGTH
+    ) -> EncodedPairs:
         """Tokenise once for the whole run."""
         return cls(tokenizer.ids(pairs, max_len), tokenizer.ids([(b, a) for a, b in pairs], max_len))
 
@@ -47,7 +50,12 @@ def swap_flags(batch: Batch, seed: int) -> np.ndarray:
 
 
 def predict_logits(
-    model: nn.Module, tokenizer: PairTokenizer, pairs: Sequence[Pair], *, seq_len: int = 128, batch_size: int = 128
+    model: PairClassifier,
+    tokenizer: PairTokenizer,
+    pairs: Sequence[Pair],
+    *,
+    seq_len: int = 128,
+    batch_size: int = 128,
 ) -> np.ndarray:
     """Logits (N, num_labels) float32 of a PyTorch pair classifier, batched by length for speed."""
     encoded = tokenizer.ids(pairs, seq_len)
@@ -65,7 +73,7 @@ def predict_logits(
 
 
 def finetune(
-    model: nn.Module,
+    model: PairClassifier,
     tokenizer: PairTokenizer,
     pairs: Sequence[Pair],
     labels: np.ndarray,

@@ -38,7 +38,9 @@ class PairTokenizer:
         """
         path = Path(directory) / "tokenizer.json"
         if not path.is_file():
-            raise TokenizerFileError(f"{path}: no such file; a model or artefact directory holds tokenizer.json")
+            raise TokenizerFileError(
+                f"{path}: no such file; a model or artefact directory holds tokenizer.json"
+            )
         try:
             tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception for a damaged file
@@ -64,7 +66,9 @@ class PairTokenizer:
         """
         return self.pad(self.ids(pairs, seq_len), seq_len if pad_to == "seq_len" else None)
 
-    def pad(self, encoded: Sequence[tuple[list[int], list[int]]], length: int | None) -> dict[str, np.ndarray]:
+    def pad(
+        self, encoded: Sequence[tuple[list[int], list[int]]], length: int | None
+    ) -> dict[str, np.ndarray]:
         """Stack the output of `ids` into int32 arrays (N, S); S is `length` or the longest."""
         width = length or max((len(ids) for ids, _ in encoded), default=0)
         out = {

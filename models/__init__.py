@@ -5,7 +5,14 @@ from models.heads import HEADS, PairClassifier, PretrainingHead, SpanQA, build
 from models.inventory import inventory
 from models.packaged import packaged_directory
 from models.presets import PRESETS, preset
-from models.pretrained import MatcherSettings, ModelFileError, load_pretrained, save_pretrained, shipped_directory
+from models.pretrained import (
+    MatcherSettings,
+    ModelFileError,
+    load_classifier,
+    load_pretrained,
+    save_pretrained,
+    shipped_directory,
+)
 
 __all__ = [
     "HEADS",
@@ -19,6 +26,7 @@ __all__ = [
     "SpanQA",
     "build",
     "inventory",
+    "load_classifier",
     "load_pretrained",
     "packaged_directory",
     "preset",

@@ -6,11 +6,10 @@ Parameter names are those of published checkpoints, so weights move between this
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from models.config import EncoderConfig
-from models.layers import EncoderOutput, Intermediate, Pooler, Projection, SelfAttention, additive_mask
+from models.layers import Encoder, EncoderOutput, Intermediate, Projection, SelfAttention
 
 
 class BertEmbeddings(nn.Module):
@@ -57,37 +56,15 @@ class BertLayer(nn.Module):
         return self.output(self.intermediate(x), x), scores
 
 
-class Bert(nn.Module):
+class Bert(Encoder):
     """The encoder with its pooler."""
 
     def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.embeddings = BertEmbeddings(config)
-        self.encoder = nn.ModuleDict(
-            {"layer": nn.ModuleList(BertLayer(config) for _ in range(config.num_hidden_layers))}
-        )
-        self.pooler = Pooler(config)
+        layers = (BertLayer(config) for _ in range(config.num_hidden_layers))
+        super().__init__(config, BertEmbeddings(config), layers)
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, *, capture: bool = False
     ) -> EncoderOutput:
         """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores."""
-        x = self.embeddings(input_ids, token_type_ids)
-        return run_layers(self, x, attention_mask, capture=capture)
-
-
-def run_layers(encoder: nn.Module, x: Tensor, attention_mask: Tensor, *, capture: bool) -> EncoderOutput:
-    """Run embeddings `x` (B, S, H) through `encoder.encoder["layer"]` and its pooler."""
-    mask = additive_mask(attention_mask, encoder.config.attention_mask_value, x.dtype)
-    hidden_states: list[Tensor] = [x]
-    attention_scores: list[Tensor] = []
-    for layer in encoder.encoder["layer"]:
-        x, scores = layer(x, mask)
-        if capture:
-            hidden_states.append(x)
-            attention_scores.append(scores)
-    if not capture:
-        hidden_states = []
-    pooled = x[:, 0] if encoder.pooler is None else encoder.pooler(x)
-    return EncoderOutput(x, pooled, hidden_states, attention_scores)
+        return self.run_layers(self.embeddings(input_ids, token_type_ids), attention_mask, capture=capture)

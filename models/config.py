@@ -21,7 +21,7 @@ class EncoderConfig:
     """Shape of a BERT or of a (inverted-)bottleneck BERT: MobileBERT, its tiny variant, IB-BERT.
 
     `hidden_size` is the inter-block size (the feature map, MobileBERT Table 1 h_inter);
-    `intra_bottleneck_size` is the width inside a block. A MobileBERT has intra < inter, IB-BERT intra > inter.
+    `intra_bottleneck_size` is the width inside a block. MobileBERT has intra < inter, IB-BERT intra > inter.
 
     Raises:
         ConfigError: an unknown name, or sizes that do not divide.
@@ -73,7 +73,9 @@ class EncoderConfig:
         if self.num_feedforward_networks < 1 or self.num_hidden_layers < 1:
             raise ConfigError("config: num_feedforward_networks and num_hidden_layers must be at least 1")
         if not self.is_bottleneck and self.normalization_type != "layer_norm":
-            raise ConfigError("config: a plain BERT has layer_norm; no_norm belongs to model_type 'mobilebert'")
+            raise ConfigError(
+                "config: a plain BERT has layer_norm; no_norm belongs to model_type 'mobilebert'"
+            )
 
     @property
     def is_bottleneck(self) -> bool:
@@ -104,7 +106,9 @@ class EncoderConfig:
         """
         model_type = values.get("model_type")
         if model_type not in MODEL_TYPES:
-            raise ConfigError(f"config: model_type is {model_type!r}; expected one of {', '.join(MODEL_TYPES)}")
+            raise ConfigError(
+                f"config: model_type is {model_type!r}; expected one of {', '.join(MODEL_TYPES)}"
+            )
         for name, required in _FIXED:
             if values.get(name, required) != required:
                 raise ConfigError(f"config: {name} is {values[name]!r}; only {required!r} is supported")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 from models.bert import Bert
 from models.config import ConfigError, EncoderConfig
-from models.layers import activation, initialise
+from models.layers import Encoder, activation, initialise
 from models.mobilebert import MobileBert
 
-ENCODERS: dict[str, type[nn.Module]] = {"bert": Bert, "mobilebert": MobileBert}
+ENCODERS: dict[str, Callable[[EncoderConfig], Encoder]] = {"bert": Bert, "mobilebert": MobileBert}
 
 
 class PairClassifier(nn.Module):
@@ -70,7 +72,9 @@ class _Predictions(nn.Module):
         self.dense = nn.Linear(config.vocab_size, extra, bias=False) if extra else None
 
     def forward(self, hidden: Tensor, word_embeddings: Tensor) -> Tensor:
-        decoder = word_embeddings if self.dense is None else torch.cat([word_embeddings, self.dense.weight.t()], 1)
+        decoder = (
+            word_embeddings if self.dense is None else torch.cat([word_embeddings, self.dense.weight.t()], 1)
+        )
         return self.transform(hidden) @ decoder.t() + self.bias
 
 

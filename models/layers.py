@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -135,12 +136,48 @@ class Pooler(nn.Module):
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(config.hidden_size, config.hidden_size) if config.classifier_activation else None
+        self.dense = (
+            nn.Linear(config.hidden_size, config.hidden_size) if config.classifier_activation else None
+        )
 
     def forward(self, hidden: Tensor) -> Tensor:
         """(B, S, H) → (B, H)."""
         first = hidden[:, 0]
         return first if self.dense is None else torch.tanh(self.dense(first))
+
+
+class Encoder(nn.Module):
+    """Embeddings, a stack of layers, a pooler: what BERT and MobileBERT have in common."""
+
+    config: EncoderConfig
+    embeddings: Any
+    encoder: nn.ModuleDict
+    pooler: Pooler | None
+
+    def __init__(self, config: EncoderConfig, embeddings: nn.Module, layers: Iterable[nn.Module]) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = embeddings
+        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(layers)})
+        self.pooler = Pooler(config)
+
+    @property
+    def layers(self) -> list[nn.Module]:
+        """The blocks in order; each maps (B, S, H) and a mask to (B, S, H) and attention scores."""
+        return list(cast(nn.ModuleList, self.encoder["layer"]))
+
+    def run_layers(self, x: Tensor, attention_mask: Tensor, *, capture: bool) -> EncoderOutput:
+        """Run embeddings `x` (B, S, H) through the blocks and the pooler."""
+        mask = additive_mask(attention_mask, self.config.attention_mask_value, x.dtype)
+        hidden_states: list[Tensor] = [x]
+        attention_scores: list[Tensor] = []
+        for layer in self.layers:
+            x, scores = layer(x, mask)
+            if capture:
+                hidden_states.append(x)
+                attention_scores.append(scores)
+        pooled = x[:, 0] if self.pooler is None else self.pooler(x)
+        return EncoderOutput(x, pooled, hidden_states if capture else [], attention_scores)
 
 
 def initialise(module: nn.Module, std: float) -> None:

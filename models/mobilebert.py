@@ -11,9 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.bert import run_layers
 from models.config import EncoderConfig
-from models.layers import EncoderOutput, Intermediate, Pooler, Projection, SelfAttention, make_norm
+from models.layers import Encoder, EncoderOutput, Intermediate, Projection, SelfAttention, make_norm
 
 
 class MobileBertEmbeddings(nn.Module):
@@ -136,21 +135,16 @@ class MobileBertLayer(nn.Module):
         return self.output.bottleneck(inner, x), scores
 
 
-class MobileBert(nn.Module):
+class MobileBert(Encoder):
     """The encoder with its pooler."""
 
     def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.embeddings = MobileBertEmbeddings(config)
-        self.encoder = nn.ModuleDict(
-            {"layer": nn.ModuleList(MobileBertLayer(config) for _ in range(config.num_hidden_layers))}
-        )
-        self.pooler = Pooler(config)
+        layers = (MobileBertLayer(config) for _ in range(config.num_hidden_layers))
+        super().__init__(config, MobileBertEmbeddings(config), layers)
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, *, capture: bool = False
     ) -> EncoderOutput:
         """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores."""
-        x = self.embeddings(input_ids, attention_mask, token_type_ids)
-        return run_layers(self, x, attention_mask, capture=capture)
+        embedded = self.embeddings(input_ids, attention_mask, token_type_ids)
+        return self.run_layers(embedded, attention_mask, capture=capture)

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -22,7 +22,10 @@ from models.heads import PairClassifier, PretrainingHead, SpanQA, build
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
 _ARCHITECTURES = {
-    PairClassifier: {"bert": "BertForSequenceClassification", "mobilebert": "MobileBertForSequenceClassification"},
+    PairClassifier: {
+        "bert": "BertForSequenceClassification",
+        "mobilebert": "MobileBertForSequenceClassification",
+    },
     PretrainingHead: {"bert": "BertForPreTraining", "mobilebert": "MobileBertForPreTraining"},
     SpanQA: {"bert": "BertForQuestionAnswering", "mobilebert": "MobileBertForQuestionAnswering"},
 }
@@ -64,7 +67,9 @@ class MatcherSettings:
 
     def save(self, directory: Path) -> None:
         """Write matcher.json."""
-        (Path(directory) / "matcher.json").write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        (Path(directory) / "matcher.json").write_text(
+            json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8"
+        )
 
 
 def shipped_directory() -> Path:
@@ -86,7 +91,9 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     tensors = _read_tensors(directory / "model.safetensors")
     model = _empty_model(config, tensors, num_labels, seed)
     expected = model.state_dict()
-    fresh = {k for k in expected if num_labels is not None and k.startswith(("classifier.", "encoder.pooler."))}
+    fresh = {
+        k for k in expected if num_labels is not None and k.startswith(("classifier.", "encoder.pooler."))
+    }
     missing = sorted(expected.keys() - tensors.keys() - fresh)
     if missing:
         raise ModelFileError(
@@ -101,6 +108,20 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
             )
     model.load_state_dict({k: tensors.get(k, v).float() for k, v in expected.items()})
     return model.eval()
+
+
+def load_classifier(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> PairClassifier:
+    """`load_pretrained` of a directory that must hold a pair classifier.
+
+    Raises:
+        ModelFileError: as there, or the directory holds an encoder without a classifier or another head.
+    """
+    model = load_pretrained(directory, num_labels=num_labels, seed=seed)
+    if not isinstance(model, PairClassifier):
+        raise ModelFileError(
+            f"{directory}: holds a {type(model).__name__}, not a pair classifier; use train-matcher"
+        )
+    return model
 
 
 def save_pretrained(
@@ -131,7 +152,9 @@ def save_pretrained(
         for name in TOKENIZER_FILES if tokenizer_from is not None else ():
             source = Path(tokenizer_from or "") / name
             if not source.is_file():
-                raise ModelFileError(f"{source}: no such file; a model directory needs vocab.txt and tokenizer.json")
+                raise ModelFileError(
+                    f"{source}: no such file; a model directory needs vocab.txt and tokenizer.json"
+                )
             shutil.copyfile(source, partial / name)
         if settings is not None:
             settings.save(partial)
@@ -144,17 +167,21 @@ def save_pretrained(
 
 
 def _write(model: nn.Module, directory: Path, half: bool) -> None:
-    config: EncoderConfig = model.config
+    config = cast(EncoderConfig, model.config)
     values: dict[str, Any] = config.to_dict()
     values["architectures"] = [
-        _ARCHITECTURES.get(type(model), {"bert": "BertModel", "mobilebert": "MobileBertModel"})[config.model_type]
+        _ARCHITECTURES.get(type(model), {"bert": "BertModel", "mobilebert": "MobileBertModel"})[
+            config.model_type
+        ]
     ]
     if isinstance(model, PairClassifier):
         values["id2label"] = {str(i): f"LABEL_{i}" for i in range(model.num_labels)}
         values["label2id"] = {f"LABEL_{i}": i for i in range(model.num_labels)}
     (directory / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     tensors = {
-        _published_name(k, config): v.detach().to("cpu", torch.float16 if half else torch.float32).contiguous()
+        _published_name(k, config): v.detach()
+        .to("cpu", torch.float16 if half else torch.float32)
+        .contiguous()
         for k, v in model.state_dict().items()
     }
     save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
@@ -169,7 +196,9 @@ def _published_name(name: str, config: EncoderConfig) -> str:
 
 def _read_config(path: Path) -> EncoderConfig:
     if not path.is_file():
-        raise ModelFileError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
+        raise ModelFileError(
+            f"{path}: no such file; a model directory needs config.json and model.safetensors"
+        )
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         return EncoderConfig.from_dict(values)
@@ -181,7 +210,9 @@ def _read_config(path: Path) -> EncoderConfig:
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
-        raise ModelFileError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
+        raise ModelFileError(
+            f"{path}: no such file; a model directory needs config.json and model.safetensors"
+        )
     try:
         raw = load_file(path)
     except SafetensorError as error:
@@ -196,7 +227,9 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _empty_model(config: EncoderConfig, tensors: dict[str, Tensor], num_labels: int | None, seed: int) -> nn.Module:
+def _empty_model(
+    config: EncoderConfig, tensors: dict[str, Tensor], num_labels: int | None, seed: int
+) -> nn.Module:
     bare = "embeddings.word_embeddings.weight" in tensors
     if bare and num_labels is not None:
         for name in list(tensors):

@@ -21,7 +21,11 @@ SHAPE = (2, 5, 7)  # B, T, N
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])
 TEACHER = EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, vocab_size=30522)
 STUDENT = replace(
-    SMALL_MOBILE, vocab_size=30522, max_position_embeddings=512, classifier_activation=True, num_hidden_layers=2
+    SMALL_MOBILE,
+    vocab_size=30522,
+    max_position_embeddings=512,
+    classifier_activation=True,
+    num_hidden_layers=2,
 )
 
 
@@ -37,7 +41,9 @@ def test_feature_map_transfer_is_equation_2():
     teacher, student = draw(SHAPE, 0), draw(SHAPE, 1)
     total = sum((teacher[b, t, n] - student[b, t, n]) ** 2 for b, t in tokens() for n in range(7))
     expected = total / (len(tokens()) * 7)
-    torch.testing.assert_close(objectives.feature_map_transfer(teacher, student, MASK), expected, rtol=1e-12, atol=0)
+    torch.testing.assert_close(
+        objectives.feature_map_transfer(teacher, student, MASK), expected, rtol=1e-12, atol=0
+    )
 
 
 def test_normalised_transfer_and_statistics_decompose_equation_2():
@@ -52,7 +58,9 @@ def test_normalised_transfer_and_statistics_decompose_equation_2():
         statistics += (mean[0] - mean[1]) ** 2 + (deviation[0] - deviation[1]) ** 2
     close = {"rtol": 1e-10, "atol": 0}
     torch.testing.assert_close(
-        objectives.normalised_feature_map_transfer(teacher, student, MASK), normalised / len(tokens()), **close
+        objectives.normalised_feature_map_transfer(teacher, student, MASK),
+        normalised / len(tokens()),
+        **close,
     )
     torch.testing.assert_close(
         objectives.feature_map_statistics(teacher, student, MASK), statistics / len(tokens()), **close
@@ -67,14 +75,18 @@ def test_attention_transfer_is_equation_3():
             p, q = (torch.exp(s[b, head, t]) / torch.exp(s[b, head, t]).sum() for s in (teacher, student))
             total += sum(p[k] * torch.log(p[k] / q[k]) for k in range(5))
     expected = total / (len(tokens()) * 3)
-    torch.testing.assert_close(objectives.attention_transfer(teacher, student, MASK), expected, rtol=1e-10, atol=0)
+    torch.testing.assert_close(
+        objectives.attention_transfer(teacher, student, MASK), expected, rtol=1e-10, atol=0
+    )
 
 
 def test_soft_label_transfer_is_hintons():
     teacher, student, temperature = draw((4, 3), 0), draw((4, 3), 1), 2.5
     total = 0.0
     for b in range(4):
-        p, q = (torch.exp(x[b] / temperature) / torch.exp(x[b] / temperature).sum() for x in (teacher, student))
+        p, q = (
+            torch.exp(x[b] / temperature) / torch.exp(x[b] / temperature).sum() for x in (teacher, student)
+        )
         total += (p * torch.log(p / q)).sum()
     expected = total / 4 * temperature**2
     got = objectives.soft_label_transfer(teacher, student, temperature)
@@ -113,10 +125,15 @@ def test_student_inherits_embedding_pooler_and_classifier():
     student = inherit(replace(STUDENT, embedding_size=32), teacher)  # full rank: nothing may be lost
     batch = padded_batch(length=12)
     ours, theirs = (m.encoder(**batch, capture=True).hidden_states[0] for m in (student, teacher))
-    normalised = torch.nn.functional.layer_norm(  # the student's NoNorm is the teacher's LayerNorm without the division
-        (ours - student.encoder.embeddings.LayerNorm.bias) / student.encoder.embeddings.LayerNorm.weight, (32,), eps=1e-12
+    # The student's NoNorm is the teacher's LayerNorm without the division.
+    normalised = torch.nn.functional.layer_norm(
+        (ours - student.encoder.embeddings.LayerNorm.bias) / student.encoder.embeddings.LayerNorm.weight,
+        (32,),
+        eps=1e-12,
     )
-    expected = (theirs - teacher.encoder.embeddings.LayerNorm.bias) / teacher.encoder.embeddings.LayerNorm.weight
+    expected = (
+        theirs - teacher.encoder.embeddings.LayerNorm.bias
+    ) / teacher.encoder.embeddings.LayerNorm.weight
     real = batch["attention_mask"].bool()
     torch.testing.assert_close(normalised[real], expected[real], rtol=1e-3, atol=1e-3)
     for name, tensor in teacher.state_dict().items():
@@ -152,24 +169,34 @@ def test_recipe_runs_its_stages_trains_what_each_names_and_resumes(tmp_path):
     labels = np.where(np.arange(24) % 3 == 0, UNLABELLED, labels)
     student = inherit(STUDENT, teacher)
     first = {k: v.clone() for k, v in student.state_dict().items()}
-    records = distil(student, teacher, tokenizer, pairs, labels, toy_pairs(8, seed=1), RECIPES["smoke"], tmp_path)
+    records = distil(
+        student, teacher, tokenizer, pairs, labels, toy_pairs(8, seed=1), RECIPES["smoke"], tmp_path
+    )
     assert [r["stage"] for r in records] == ["layerwise", "joint", "task"]
     assert all(torch.equal(v, before[k]) for k, v in teacher.state_dict().items())
     joint = torch.load(tmp_path / "joint.weights", weights_only=True)
-    for name in first:
+    for name, value in first.items():
         is_head = "pooler" in name or "classifier" in name
-        assert torch.equal(joint[name], first[name]) == is_head, name
+        assert torch.equal(joint[name], value) == is_head, name
     assert not torch.equal(student.state_dict()["classifier.weight"], first["classifier.weight"])
     (tmp_path / "task.weights").unlink()
     again = inherit(STUDENT, teacher)
-    assert [r["stage"] for r in distil(
-        again, teacher, tokenizer, pairs, labels, toy_pairs(8, seed=1), RECIPES["smoke"], tmp_path
-    )] == ["task"]
+    assert [
+        r["stage"]
+        for r in distil(
+            again, teacher, tokenizer, pairs, labels, toy_pairs(8, seed=1), RECIPES["smoke"], tmp_path
+        )
+    ] == ["task"]
     assert all(torch.equal(v, again.state_dict()[k]) for k, v in student.state_dict().items())
 
 
 def test_mined_pairs_share_words_are_new_and_seeded():
-    texts = [f"{verb} {noun} {n}" for n in range(6) for verb in ("cook", "boil", "fry") for noun in ("rice", "eggs")]
+    texts = [
+        f"{verb} {noun} {n}"
+        for n in range(6)
+        for verb in ("cook", "boil", "fry")
+        for noun in ("rice", "eggs")
+    ]
     known = [(texts[0], texts[1])]
     pairs = mine_pairs(texts * 2, 20, neighbours=4, known=known)
     assert pairs == mine_pairs(texts * 2, 20, neighbours=4, known=known)

@@ -1,4 +1,4 @@
-"""Promise of models/: the networks are the papers', to the parameter and to the last digit of `transformers`."""
+"""Promise of models/: the networks are the papers', to the parameter and to `transformers`' last digits."""
 
 from dataclasses import replace
 
@@ -9,11 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from models import PRESETS, ConfigError, EncoderConfig, build, inventory, load_pretrained, preset, save_pretrained
+from models import (
+    PRESETS,
+    ConfigError,
+    EncoderConfig,
+    build,
+    inventory,
+    load_pretrained,
+    preset,
+    save_pretrained,
+)
 
 TINY = {"vocab_size": 60, "num_hidden_layers": 2, "max_position_embeddings": 24}
 SMALL_MOBILE = replace(
-    preset("mobilebert"), hidden_size=32, intra_bottleneck_size=16, embedding_size=8, intermediate_size=24, **TINY
+    preset("mobilebert"),
+    hidden_size=32,
+    intra_bottleneck_size=16,
+    embedding_size=8,
+    intermediate_size=24,
+    **TINY,
 )
 
 
@@ -91,7 +105,9 @@ def test_macs_equal_torchs_flop_counter(name):
 
 def their_class(config):
     prefix = {"bert": "Bert", "mobilebert": "MobileBert"}[config.model_type]
-    return getattr(transformers, f"{prefix}ForSequenceClassification"), getattr(transformers, f"{prefix}Config")
+    return getattr(transformers, f"{prefix}ForSequenceClassification"), getattr(
+        transformers, f"{prefix}Config"
+    )
 
 
 def relative_difference(ours, theirs):
@@ -134,14 +150,21 @@ def test_full_size_models_equal_transformers_with_weights_from_them(name, tmp_pa
 @pytest.mark.parametrize(
     ("config", "theirs_class"),
     [
-        (EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY), "BertForPreTraining"),
+        (
+            EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY),
+            "BertForPreTraining",
+        ),
         (SMALL_MOBILE, "MobileBertForPreTraining"),
     ],
 )
 def test_pretraining_heads_equal_transformers(config, theirs_class, tmp_path):
     model = randomise(build(config, "pretraining", seed=0))
     save_pretrained(model, tmp_path / "m")
-    theirs = getattr(transformers, theirs_class).from_pretrained(tmp_path / "m", attn_implementation="eager").eval()
+    theirs = (
+        getattr(transformers, theirs_class)
+        .from_pretrained(tmp_path / "m", attn_implementation="eager")
+        .eval()
+    )
     batch = padded_batch(vocab=60, length=16)
     with torch.no_grad():
         words, following = model(**batch)
@@ -154,14 +177,21 @@ def test_pretraining_heads_equal_transformers(config, theirs_class, tmp_path):
 @pytest.mark.parametrize(
     ("config", "theirs_class"),
     [
-        (EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY), "BertForQuestionAnswering"),
+        (
+            EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY),
+            "BertForQuestionAnswering",
+        ),
         (SMALL_MOBILE, "MobileBertForQuestionAnswering"),
     ],
 )
 def test_span_heads_equal_transformers(config, theirs_class, tmp_path):
     model = randomise(build(config, "span_qa", seed=0))
     save_pretrained(model, tmp_path / "m")
-    theirs = getattr(transformers, theirs_class).from_pretrained(tmp_path / "m", attn_implementation="eager").eval()
+    theirs = (
+        getattr(transformers, theirs_class)
+        .from_pretrained(tmp_path / "m", attn_implementation="eager")
+        .eval()
+    )
     batch = padded_batch(vocab=60, length=16)
     with torch.no_grad():
         spans, expected = model(**batch), theirs(**batch)
@@ -172,7 +202,12 @@ def test_span_heads_equal_transformers(config, theirs_class, tmp_path):
 
 def test_inverted_bottleneck_is_wider_inside():
     config = replace(
-        preset("ib-bert-large"), hidden_size=32, intra_bottleneck_size=64, embedding_size=8, intermediate_size=96, **TINY
+        preset("ib-bert-large"),
+        hidden_size=32,
+        intra_bottleneck_size=64,
+        embedding_size=8,
+        intermediate_size=96,
+        **TINY,
     )
     out = build(config, None)(**padded_batch(vocab=60, length=16), capture=True)
     assert out.last_hidden_state.shape == (3, 16, 32)
@@ -222,7 +257,7 @@ def test_every_preset_builds():
 
 
 def test_unknown_names_are_errors():
-    with pytest.raises(ConfigError, match="'swish'.*expected one of gelu, relu"):
+    with pytest.raises(ConfigError, match=r"'swish'.*expected one of gelu, relu"):
         EncoderConfig(hidden_act="swish")
     with pytest.raises(ConfigError, match="preset 'mobilbert' is unknown"):
         preset("mobilbert")

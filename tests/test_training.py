@@ -48,7 +48,8 @@ def test_learns_and_leaves_a_record(tmp_path):
 
 def test_same_seed_same_weights_other_seed_other_weights(tmp_path):
     first, again, other = (
-        run(tmp_path / name, replace(CONFIG, seed=seed))[0].state_dict() for name, seed in [("a", 0), ("b", 0), ("c", 1)]
+        run(tmp_path / name, replace(CONFIG, seed=seed))[0].state_dict()
+        for name, seed in [("a", 0), ("b", 0), ("c", 1)]
     )
     assert all(torch.equal(v, again[k]) for k, v in first.items())
     assert not all(torch.equal(v, other[k]) for k, v in first.items())
@@ -56,7 +57,8 @@ def test_same_seed_same_weights_other_seed_other_weights(tmp_path):
 
 def test_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path):
     script = (
-        "import os, signal, sys; from pathlib import Path; import matching.loop as loop; import tests.test_training as t\n"
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "import matching.loop as loop, tests.test_training as t\n"
         "save = loop._save\n"
         "def kill_after_second(path, *rest):\n"
         "    save(path, *rest)\n"

@@ -18,7 +18,20 @@ LINES = 10_000
 def fuzzed_lines(count, seed=0):
     """Lines that mix words, scripts, emoji, controls, combining marks, unassigned and odd white space."""
     draw = random.Random(seed)
-    words = ["café", "naïve", "İstanbul", "straße", "don't", "U.S.A.", "数学", "देवनागरी", "مرحبا", "👩‍👩‍👧‍👦", "e\u0301", "ﬁx"]
+    words = [
+        "café",
+        "naïve",
+        "İstanbul",
+        "straße",
+        "don't",
+        "U.S.A.",
+        "数学",
+        "देवनागरी",
+        "مرحبا",
+        "👩‍👩‍👧‍👦",
+        "e\u0301",
+        "ﬁx",
+    ]
     assigned = [c for c in range(sys.maxunicode) if unicodedata.category(chr(c)) not in ("Cs", "Cn")]
     pieces = [
         lambda: draw.choice(words),
@@ -30,7 +43,8 @@ def fuzzed_lines(count, seed=0):
         lambda: draw.choice(["[SEP]", "[CLS]", "[MASK]", "##ing", "…", "'", "“x”", "€5", "a" * 120]),
     ]
     return [
-        draw.choice([" ", "", " "]).join(draw.choice(pieces)() for _ in range(draw.randint(0, 14))) for _ in range(count)
+        draw.choice([" ", "", " "]).join(draw.choice(pieces)() for _ in range(draw.randint(0, 14)))
+        for _ in range(count)
     ]
 
 
@@ -51,7 +65,10 @@ def test_ids_equal_transformers_on_ten_thousand_fuzzed_lines():
 
 def test_padding_and_shapes():
     tokenizer = PairTokenizer.load(MINILM)
-    pairs = [("a short one", "another"), ("how do I learn to swim well", "what is the best way to learn swimming")]
+    pairs = [
+        ("a short one", "another"),
+        ("how do I learn to swim well", "what is the best way to learn swimming"),
+    ]
     full, short = tokenizer.encode(pairs, 32), tokenizer.encode(pairs, 32, pad_to="longest")
     longest = int(full["attention_mask"].sum(1).max())
     for name, array in full.items():

@@ -18,8 +18,8 @@ def distill(
 ) -> None:
     """Distil a student: inherit, layer-wise transfer, joint transfer, task.
 
-    Beside the labelled pairs the teacher labels pairs mined from their texts; pairs of dev.tsv and test.tsv are
-    never mined. Leaves OUT/model (fp16, decision settings fitted on dev.tsv) and one record a stage.
+    Beside the labelled pairs the teacher labels pairs mined from their texts; pairs of dev.tsv and test.tsv
+    are never mined. Leaves OUT/model (fp16, decision settings fitted on dev.tsv) and one record a stage.
     """
     import numpy as np
     import torch
@@ -40,7 +40,7 @@ def distill(
     train, dev = read_split(data, "train"), read_split(data, "dev")
     held_out = dev.pairs + (read_split(data, "test").pairs if (data / "test.tsv").is_file() else [])
     torch.set_num_threads(threads)
-    master, tokenizer = models.load_pretrained(teacher), PairTokenizer.load(teacher)
+    master, tokenizer = models.load_classifier(teacher), PairTokenizer.load(teacher)
     console = Console(stderr=True)
     with console.status("mining unlabelled pairs"):
         texts = [text for pair in train.pairs for text in pair]
@@ -51,6 +51,6 @@ def distill(
     pupil = inherit(config, master, seed)
     facts = {"teacher": teacher.name, "student": student, "recipe": recipe, "data": data.name, "seed": seed}
     facts |= {"labelled_pairs": len(train.pairs), "mined_pairs": len(mined), "threads": threads}
-    distil(pupil, master, tokenizer, pairs, labels, (dev.pairs, dev.labels), plan, out, facts)
+    distil(pupil, master, tokenizer, pairs, labels, dev, plan, out, facts)
     settings = fit_settings(predict_logits(pupil, tokenizer, dev.pairs), dev.labels)
     models.save_pretrained(pupil, out / "model", tokenizer_from=teacher, settings=settings, half=True)

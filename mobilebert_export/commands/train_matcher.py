@@ -36,10 +36,10 @@ def train_matcher(
     source = Path(arch) if Path(arch).is_dir() else models.packaged_directory(arch)
     torch.set_num_threads(threads)
     labels = int(train.labels.max()) + 1
-    model = models.load_pretrained(source, num_labels=labels, seed=seed)
+    model = models.load_classifier(source, num_labels=labels, seed=seed)
     tokenizer = PairTokenizer.load(source)
     config = LoopConfig(epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
     facts = {"arch": arch, "data": data.name, "threads": threads}
-    finetune(model, tokenizer, train.pairs, train.labels, (dev.pairs, dev.labels), config, out, facts)
+    finetune(model, tokenizer, train.pairs, train.labels, dev, config, out, facts)
     settings = fit_settings(predict_logits(model, tokenizer, dev.pairs), dev.labels)
     models.save_pretrained(model, out / "model", tokenizer_from=source, settings=settings)
