@@ -26,13 +26,17 @@ class LabelledPairs(NamedTuple):
 
 
 def read_split(folder: Path, name: str) -> LabelledPairs:
-    """Read `folder`/`name`.tsv; every row must be usable, and labels must be class numbers.
+    """Read `folder`/`name`.tsv; errors as in `read_labelled`."""
+    return read_labelled(folder / f"{name}.tsv")
+
+
+def read_labelled(path: Path) -> LabelledPairs:
+    """Read labelled pairs; every row must be usable, and labels must be class numbers.
 
     Raises:
         PairFileError: the file is missing, has bad rows, or its labels are not 0, 1, ….
     """
-    path = folder / f"{name}.tsv"
-    table = read_pairs(path, label="label")
+    table = read_pairs(path)
     if len(table.problems):
         raise PairFileError(f"{path}: {'; '.join(table.problems.describe())}; mend or remove these rows")
     labels = table.labels
