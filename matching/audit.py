@@ -170,7 +170,10 @@ def audit(
     values, counts = found.levels()
     if not counts.sum(axis=1).all():
         missing = "positive" if counts[0].sum() else "negative"
-        raise AuditError(f"{path}: no {missing} pair among {counts.sum():,}; the ratio is undefined")
+        left_out = "".join(f"; left out {line}" for line in problems.describe())
+        raise AuditError(
+            f"{path}: no {missing} pair among {counts.sum():,}, so there is no ratio to audit{left_out}"
+        )
     mode: Mode = "pairwise" if group is None else "listwise"
     if quartiles_from is None:
         quartiles, source = Quartiles.of(values, found.examples(counts)), str(path)

@@ -1,0 +1,78 @@
+"""`mobilebert debias`: write a set whose labels the length divergence does not give away."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from mobilebert_export.commands.audit import (
+    Group,
+    Label,
+    Positive,
+    QuartilesFrom,
+    TextA,
+    TextB,
+    reading,
+    show,
+)
+
+
+def debias(
+    *,
+    file: Annotated[Path, Argument(help="TSV (no quoting), CSV, JSON Lines or Parquet.")],
+    out: Annotated[Path, Option(help="The set to write, in the format of the input.")],
+    text_a: TextA = None,
+    text_b: TextB = None,
+    label: Label = None,
+    group: Group = None,
+    positive: Positive = None,
+    quartiles_from: QuartilesFrom = None,
+    seed: Annotated[int, Option(help="Of the down-sampling.")] = 0,
+    rounds: Annotated[
+        int | None, Option(min=1, help="At most so many passes; 1 is the paper's. Default: until level.")
+    ] = None,
+    report: Annotated[Path | None, Option(help="JSON report; default: OUT with .report.json.")] = None,
+    force: Annotated[bool, Option("--force", help="Replace outputs that exist.")] = False,
+) -> None:
+    """Write an adversarial (bias-free) set and audit it.
+
+    Pairs: every length-divergence category is down-sampled to the overall ratio of positives to negatives.
+    Lists (--group): the queries of CAT4 are discarded. Rows keep their order and their bytes.
+    """
+    import json
+
+    from rich.console import Console
+
+    from matching.audit import audit
+    from matching.debias import debias as choose
+    from matching.debias import write
+    from matching.output import check_output, replacing
+
+    report = report or out.with_suffix(".report.json")
+    for path in (out, report):
+        check_output(path, force=force)
+    columns = {"text_a": text_a, "text_b": text_b, "label": label, "group": group, "positive": positive}
+    with reading(f"reading {file.name}") as progress:
+        before = audit(file, **columns, quartiles_from=quartiles_from, progress=progress)
+    with reading(f"choosing from {file.name}") as progress:
+        chosen = choose(
+            file, **columns, quartiles_from=quartiles_from, seed=seed, rounds=rounds, progress=progress
+        )
+    write(chosen, out, force=force)
+    with reading(f"auditing {out.name}") as progress:
+        after = audit(out, **columns, quartiles_from=quartiles_from, progress=progress)
+    record = chosen.to_json() | {
+        "out": str(out),
+        "audit_before": before.to_json(),
+        "audit_after": after.to_json(),
+    }
+    with replacing(report, force=force) as partial:
+        partial.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    console = Console(highlight=False, soft_wrap=True)
+    show(before, console)
+    show(after, console)
+    lists = "" if chosen.queries is None else f" ({chosen.queries_kept:,} of {chosen.queries:,} queries)"
+    console.print(
+        f"kept {len(chosen.keep):,} of {chosen.pairs:,} pairs{lists} → {out}",
+        markup=False,
+    )

@@ -1,0 +1,432 @@
+"""Reading pairs: four formats, every kind of bad input, and nothing dropped in silence."""
+
+import contextlib
+import csv
+import json
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from matching import records
+from matching.output import OutputError, replacing
+from matching.pairs import PairFileError, Reason, read_pairs, scan_pairs
+from matching.records import open_table
+
+HEADER = "label\tquestion1\tquestion2\n"
+# Anything a TSV field may hold: no tab, no line feed, no carriage return, no NUL, not only white space.
+FIELD = st.text(
+    st.characters(exclude_characters="\t\n\r\0", exclude_categories=["Cs"]), min_size=1, max_size=20
+).filter(lambda text: not text.isspace())
+
+
+@pytest.fixture
+def tsv(tmp_path):
+    def write(content, name="pairs.tsv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def outcome(table):
+    """Reason → line numbers."""
+    return {reason: list(lines) for reason, lines in table.problems.lines.items()}
+
+
+# --- formats ---
+
+
+def test_the_four_formats_read_alike(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    rows = [(1, 'say "hi", you', "näive — 語", "q1"), (0, "a b", "c", "q1"), (1, "x", "y 😀", "q2")]
+    names = ("label", "question1", "question2", "qid")
+    (tmp_path / "p.tsv").write_text(
+        "\n".join("\t".join(map(str, row)) for row in [names, *rows]) + "\n", encoding="utf-8"
+    )
+    with (tmp_path / "p.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([names, *rows])
+    (tmp_path / "p.jsonl").write_text(
+        "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows), encoding="utf-8"
+    )
+    pq.write_table(
+        pa.Table.from_pylist([dict(zip(names, r, strict=True)) for r in rows]), tmp_path / "p.parquet"
+    )
+    for ending, first_line in ((".tsv", 2), (".csv", 2), (".jsonl", 1), (".parquet", 1)):
+        table = read_pairs(tmp_path / f"p{ending}", group="qid")
+        assert table.pairs == [(a, b) for _, a, b, _ in rows], ending
+        assert table.labels.tolist() == [1, 0, 1]
+        assert table.labels.dtype == np.int64
+        assert table.groups == ["q1", "q1", "q2"]
+        assert table.lines.tolist() == [first_line, first_line + 1, first_line + 2]
+        assert len(table.problems) == 0
+        assert table.problems.describe() == []
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from("01"), FIELD, FIELD), min_size=1, max_size=8),
+    block=st.integers(1, 60),
+)
+def test_tsv_equals_the_csv_module_without_quoting_whatever_the_block_size(tmp_path_factory, rows, block):
+    path = tmp_path_factory.mktemp("t") / "p.tsv"
+    path.write_text(HEADER + "".join("\t".join(row) + "\n" for row in rows), encoding="utf-8", newline="")
+    with path.open(encoding="utf-8", newline="\n") as file:
+        expected = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "BLOCK_BYTES", block)
+        table = read_pairs(path)
+    assert [[str(y), a, b] for y, (a, b) in zip(table.labels, table.pairs, strict=True)] == expected
+    assert table.lines.tolist() == list(range(2, len(rows) + 2))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from("01"),
+            st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1).map(
+                "x{}".format
+            ),
+            FIELD,
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    block=st.integers(1, 60),
+)
+def test_csv_equals_the_csv_module_with_newlines_and_quotes_in_fields(tmp_path_factory, rows, block):
+    path = tmp_path_factory.mktemp("c") / "p.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("label", "text_a", "text_b"), *rows])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "BLOCK_BYTES", block)
+        table = read_pairs(path)
+    assert table.pairs == [(a, b) for _, a, b in rows]
+    assert len(table.problems) == 0
+
+
+def test_a_quotation_mark_is_an_ordinary_character_in_tsv(tsv):
+    assert read_pairs(tsv(HEADER + '1\t"a\tb"\n0\t"\t""\n')).pairs == [('"a', 'b"'), ('"', '""')]
+
+
+def test_real_numbers_stay_real_and_text_labels_need_a_positive(tsv):
+    assert read_pairs(tsv("score\tsentence1\tsentence2\n3.8\ta\tb\n5\tc\td\n")).labels.tolist() == [3.8, 5.0]
+    words = tsv("label\tpremise\thypothesis\nentailment\ta\tb\nneutral\tc\td\n\te\tf\n")
+    table = read_pairs(words, positive="entailment")
+    assert table.labels.tolist() == [1, 0]
+    assert outcome(table) == {Reason.LABEL: [4]}
+    with pytest.raises(PairFileError, match="--positive"):
+        read_pairs(words)
+    assert len(read_pairs(words, with_labels=False)) == 3
+
+
+def test_unlabelled_file(tsv):
+    table = read_pairs(tsv("text_a\ttext_b\nx\ty\n"))
+    assert table.labels is None
+    assert table.groups is None
+
+
+# --- columns ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"label": "gold"}, r"no column 'gold' for --label; the file has label, question1, question2"),
+        ({"text_a": "q", "text_b": "question2"}, "no column 'q' for --text-a"),
+        ({"group": "qid"}, "no column 'qid' for --group"),
+        ({"text_a": "question1"}, "give both --text-a and --text-b"),
+        ({"text_a": "question1", "text_b": "question1"}, "name two columns"),
+    ],
+)
+def test_missing_column(tsv, arguments, message):
+    with pytest.raises(PairFileError, match=message) as error:
+        read_pairs(tsv(HEADER + "1\ta\tb\n"), **arguments)
+    assert error.value.exit_code == 2
+
+
+def test_a_file_without_a_header_names_what_it_saw(tsv):
+    with pytest.raises(PairFileError, match=r"--text-a and --text-b; the file has 1, one text, another"):
+        read_pairs(tsv("1\tone text\tanother\n0\tc\td\n"))
+
+
+def test_a_column_named_twice(tsv):
+    with pytest.raises(PairFileError, match="more than one column 'label'"):
+        read_pairs(tsv("label\tlabel\ttext_a\ttext_b\n1\t1\ta\tb\n"), label="label")
+
+
+# --- rows that cannot be used ---
+
+
+def test_every_bad_row_is_counted_under_its_line(tsv):
+    lines = [
+        b"label\tquestion1\tquestion2\tqid",
+        b"1\tgood\tgood\tq",  # line 2
+        b"1\tcaf\xe9\tlatin-1\tq",  # 3
+        b"",  # 4
+        b"0\tragged\tq",  # 5
+        b"0\tragged\ttoo\tlong\tq",  # 6
+        b"yes\ta\tb\tq",  # 7
+        b"\ta\tb\tq",  # 8
+        b"nan\ta\tb\tq",  # 9
+        b"1\t\tb\tq",  # 10
+        b"1\ta\t \xe3\x80\x80\tq",  # 11: only white space, one of it ideographic
+        b"1\ta\tb\t",  # 12
+        b"1\ta\0\tb\tq",  # 13
+        "0\tmixed encodings, é\tin one file\tq".encode(),  # 14
+        b"\t\t\t",  # 15: several faults, counted once
+    ]
+    table = read_pairs(tsv(b"\n".join(lines) + b"\n"), group="qid")
+    assert table.lines.tolist() == [2, 14]
+    assert outcome(table) == {
+        Reason.ENCODING: [3],
+        Reason.BLANK: [4],
+        Reason.RAGGED: [5, 6],
+        Reason.LABEL: [7, 8, 9],
+        Reason.TEXT: [10, 11, 15],
+        Reason.GROUP: [12],
+        Reason.NUL: [13],
+    }
+    assert len(table) + len(table.problems) == len(lines) - 1
+    said = table.problems.describe()
+    assert "1 × not valid UTF-8: line 3 (byte 0xe9 at 6)" in said
+    assert (
+        "2 × wrong number of fields: line 5 (3 fields, the header has 4), line 6 (5 fields, the header has 4)"
+        in said
+    )
+    assert table.problems.to_json()["by_reason"]["wrong number of fields"] == {"count": 2, "lines": [5, 6]}
+    json.dumps(table.problems.to_json())
+
+
+def test_labels_other_than_0_and_1_where_two_classes_are_asked_for(tsv):
+    parts = list(scan_pairs(tsv(HEADER + "1\ta\tb\n2\ta\tb\n0.5\ta\tb\n0\ta\tb\n"), binary=True))
+    assert [part.labels.tolist() for part in parts] == [[1, 0]]
+    assert outcome(parts[0]) == {Reason.NOT_BINARY: [3, 4]}
+
+
+def test_bad_csv_records(tsv):
+    content = (
+        b'label,question1,question2\r\n1,"two\nlines",b\r\n0,"x"y,z\r\n'
+        b"0,caf\xe9,z\r\n0,p,q\r\n\r\n1,r\r\n1,a\rb,c\r\n"
+    )
+    table = read_pairs(tsv(content, "p.csv"))
+    assert table.pairs == [("two\nlines", "b"), ("p", "q")]
+    assert table.lines.tolist() == [2, 6]
+    assert outcome(table) == {
+        Reason.SYNTAX: [4, 9],
+        Reason.ENCODING: [5],
+        Reason.BLANK: [7],
+        Reason.RAGGED: [8],
+    }
+
+
+def test_a_quotation_mark_never_closed_is_an_error_that_names_its_line(tsv):
+    with pytest.raises(PairFileError, match="line 3: a quotation mark opens a field and none closes it"):
+        read_pairs(tsv('label,text_a,text_b\n1,a,b\n1,"a,b\n0,c,d\n', "p.csv"))
+
+
+def test_bad_json_lines(tsv):
+    lines = [
+        '{"label": 1, "text_a": "a", "text_b": "b"}',
+        "{",
+        "[1, 2]",
+        '{"label": true, "text_a": "a"}',
+        '{"label": true, "text_a": 3, "text_b": "b"}',
+        '{"label": null, "text_a": "a", "text_b": "b"}',
+        '{"label": 0, "text_a": "\\ud800", "text_b": "b"}',
+        "[" * 100_000,
+        "",
+        '{"label": false, "text_b": "\\u00e9", "text_a": "\\ud83d\\ude00"}',
+    ]
+    table = read_pairs(tsv("\n".join(lines), "p.jsonl"))
+    assert table.pairs == [("a", "b"), ("😀", "é")]
+    assert table.labels.tolist() == [1, 0]
+    assert outcome(table) == {
+        Reason.SYNTAX: [2, 3, 8],
+        Reason.TEXT: [4, 5],
+        Reason.LABEL: [6],
+        Reason.ENCODING: [7],
+        Reason.BLANK: [9],
+    }
+
+
+def test_bad_parquet_rows(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    columns = {"label": [1, None, 0], "text_a": ["a", "b", None], "text_b": ["c", "d", "e"]}
+    pq.write_table(pa.table(columns), tmp_path / "p.parquet")
+    table = read_pairs(tmp_path / "p.parquet")
+    assert table.pairs == [("a", "c")]
+    assert outcome(table) == {Reason.LABEL: [2], Reason.TEXT: [3]}
+
+
+def test_many_bad_rows_are_all_counted_and_the_first_named(tsv):
+    table = read_pairs(tsv(HEADER + "1\ta\tb\n" + "x\ta\tb\n" * 1000))
+    assert len(table.problems) == 1000
+    assert table.problems.lines[Reason.LABEL][-1] == 1002
+    assert table.problems.describe()[0].endswith("line 7 ('x') …")
+
+
+# --- encodings and line ends ---
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".csv", ".jsonl"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_byte_order_mark_crlf_and_no_last_newline(tsv, ending, newline, last):
+    if ending == ".jsonl":
+        lines = ['{"label": 1, "text_a": "a", "text_b": "b"}', '{"label": 0, "text_a": "c", "text_b": "d"}']
+    else:
+        mark = "\t" if ending == ".tsv" else ","
+        lines = [mark.join(row) for row in (("label", "text_a", "text_b"), ("1", "a", "b"), ("0", "c", "d"))]
+    table = read_pairs(tsv("\ufeff" + newline.join(lines) + (newline if last else ""), f"p{ending}"))
+    assert table.pairs == [("a", "b"), ("c", "d")]
+    assert table.labels.tolist() == [1, 0]
+    assert len(table.problems) == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_refused(tsv, encoding):
+    with pytest.raises(PairFileError, match="UTF-"):
+        read_pairs(tsv((HEADER + "1\ta\tb\n").encode(encoding)))
+
+
+def test_a_line_of_ten_megabytes(tsv):
+    long = "word " * 2_100_000  # 10 MiB
+    table = read_pairs(tsv(HEADER + f"1\t{long}\tshort\n0\tc\td\n"))
+    assert table.lines.tolist() == [2, 3]
+    assert len(table.text_a[0].split()) == 2_100_000
+    table = read_pairs(tsv(f'label,text_a,text_b\n1,"{long}",short\n0,c,d\n', "p.csv"))
+    assert table.lines.tolist() == [2, 3]
+
+
+def test_a_line_beyond_the_limit_is_refused_before_it_fills_the_memory(tsv, monkeypatch):
+    monkeypatch.setattr(records, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(records, "MAX_LINE_BYTES", 1 << 20)
+    with pytest.raises(PairFileError, match="line 2 is longer than 1 MiB"):
+        read_pairs(tsv(HEADER + "1\t" + "x" * (2 << 20)))
+
+
+# --- not a table at all ---
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("p.tsv", b"", "the file is empty"),
+        ("p.parquet", b"", "the file is empty"),
+        ("p.tsv", b"label\ttext_a\ttext_b\n", r"no usable pair \(no rows\)"),
+        ("p.tsv", b"\n\n\n", "no known text columns"),
+        ("p.csv", b"\n", "no CSV line"),
+        ("p.tsv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not UTF-8 text"),
+        ("p.csv", b"PK\x03\x04\0\0\0\0", "NUL bytes"),
+        ("p.jsonl", b"once upon a time\n", "line 1 is not JSON"),
+        ("p.jsonl", b"[1, 2]\n", "line 1 is a JSON list"),
+        ("p.parquet", b"label\ttext_a\ttext_b\n1\ta\tb\n", "not a Parquet file"),
+        ("p.xlsx", b"PK", r"unknown ending '.xlsx'; expected one of .tsv .csv .jsonl .ndjson .parquet"),
+        ("p", b"label\ttext_a\ttext_b\n", "unknown ending ''"),
+        ("p.tsv", b"label\ttext_a\ttext_b\nx\ta\tb\ny\ta\tb\n", "no usable pair .*line 2 \\('x'\\), line 3"),
+    ],
+)
+def test_not_a_table(tsv, name, content, message):
+    with pytest.raises(PairFileError, match=message) as error:
+        read_pairs(tsv(content, name))
+    assert error.value.exit_code == 2
+    assert "\n" not in str(error.value)
+
+
+def test_missing_path_and_directory(tmp_path):
+    with pytest.raises(PairFileError, match="no such file"):
+        read_pairs(tmp_path / "none.tsv")
+    (tmp_path / "folder.tsv").mkdir()
+    with pytest.raises(PairFileError, match="a directory"):
+        read_pairs(tmp_path / "folder.tsv")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+def test_a_file_without_permission(tsv):
+    path = tsv(HEADER)
+    path.chmod(0)
+    with pytest.raises(PairFileError, match="cannot be read"):
+        read_pairs(path)
+
+
+# --- parts, copies, outputs ---
+
+
+def test_parts_are_small_and_progress_reaches_the_end(tsv, monkeypatch):
+    monkeypatch.setattr(records, "BLOCK_BYTES", 10_000)
+    path = tsv(HEADER + "1\tsome words here\tand some there\n" * 5_000)
+    seen = []
+    parts = list(scan_pairs(path, progress=lambda done, whole: seen.append((done, whole))))
+    assert sum(len(part) for part in parts) == 5_000
+    assert max(len(part) for part in parts) <= 10_000 // 32
+    assert seen == sorted(seen)
+    assert seen[-1] == (path.stat().st_size, path.stat().st_size)
+
+
+@pytest.mark.parametrize("name", ["p.tsv", "p.csv", "p.jsonl"])
+def test_copies_are_byte_for_byte(tsv, tmp_path, name, monkeypatch):
+    rows = {
+        "p.tsv": [
+            "\ufefflabel\ttext_a\ttext_b\r\n",
+            '1\t"a\tb \r\n',
+            "bad\r\n",
+            "0\tc\t\u2028d\r\n",
+            "1\te\tf",
+        ],
+        "p.csv": ["\ufefflabel,text_a,text_b\r\n", '1,"a\n,""",b \r\n', "bad\r\n", "0,c,d\r\n", "1,e,f"],
+        "p.jsonl": [
+            '{"label":1,"text_a":"z","text_b":"y"}\n',
+            ' {"text_b":"b","label":1,"text_a":"a"}\n',
+            "bad\n",
+            '{"label":0,"text_a":"c","text_b":"d"}\n',
+            '{"label":1,"text_a":"e","text_b":"f"}',
+        ],
+    }[name]
+    path = tsv("".join(rows), name)
+    monkeypatch.setattr(records, "BLOCK_BYTES", 11)
+    table = read_pairs(path)
+    assert len(table.problems) == 1
+    every = tmp_path / f"all-{name}"
+    open_table(path).copy(table.lines, every)
+    assert every.read_bytes().decode() == "".join(row for row in rows if not row.startswith("bad"))
+    two = tmp_path / f"two-{name}"
+    open_table(path).copy(table.lines[[-3, -1]], two)
+    assert read_pairs(two).pairs == [table.pairs[-3], table.pairs[-1]]
+
+
+def test_copy_of_parquet(tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.table(
+        {"label": [1, 0, 1, 0], "text_a": list("abcd"), "text_b": list("efgh"), "x": [[1], [], [2], [3]]}
+    )
+    pq.write_table(table, tmp_path / "p.parquet")
+    monkeypatch.setattr(records, "BLOCK_ROWS", 3)
+    open_table(tmp_path / "p.parquet").copy(np.array([2, 4]), tmp_path / "q.parquet")
+    assert pq.read_table(tmp_path / "q.parquet").equals(table.take([1, 3]))
+
+
+def test_an_output_is_whole_or_absent(tmp_path):
+    out = tmp_path / "out.txt"
+    with contextlib.suppress(RuntimeError), replacing(out, force=False) as partial:
+        partial.write_text("half")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+    with replacing(out, force=False) as partial:
+        partial.write_text("one")
+    with pytest.raises(OutputError, match="--force"), replacing(out, force=False):
+        pass
+    with replacing(out, force=True) as partial:
+        partial.write_text("two")
+    assert out.read_text() == "two"
+    with pytest.raises(OutputError, match="does not exist"), replacing(tmp_path / "no" / "out", force=True):
+        pass
+    with pytest.raises(OutputError, match="is a directory"), replacing(tmp_path, force=True):
+        pass
