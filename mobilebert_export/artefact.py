@@ -1,4 +1,4 @@
-"""The artefact folder: what is in it, how it is checked, how it is put in place without ever being half there.
+"""The artefact folder: what is in it, how it is checked, how it gets there whole or not at all.
 
 Standard library only, so that an application that runs an artefact carries nothing extra.
 

@@ -15,6 +15,11 @@ from typer.core import TyperCommand, TyperGroup
 # name on the command line → its line in `mobilebert --help`. The function lives in
 # mobilebert_export/commands/NAME.py (dashes become underscores) and has the same name.
 COMMANDS: dict[str, str] = {
+    "audit": "Does the length divergence of labelled pairs give their labels away?",
+    "debias": "Write a set of pairs without length-divergence bias.",
+    "train-matcher": "Fine-tune a pair classifier on labelled pairs.",
+    "distill": "Teach a small student what a fine-tuned teacher knows.",
+    "evaluate": "Figures of a model or an artefact on labelled pairs.",
     "export": "Write a verified TFLite or ONNX artefact folder.",
     "verify": "Repeat an artefact's verification against the PyTorch model.",
     "match": "Score one pair, or a TSV file of pairs, with an artefact.",

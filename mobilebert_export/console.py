@@ -28,8 +28,8 @@ def step(console: Console, title: str) -> Iterator[None]:
 def silenced() -> Iterator[None]:
     """Send everything that libraries write to stdout and stderr, C++ included, to a file.
 
-    The file is dropped when the block ends well; on an exception its last lines go to stderr, since a
-    converter says there why it failed.
+    The file is dropped when the block ends well or with an error of ours, which says all itself; on any other
+    exception its last lines go to stderr, since a converter says there why it failed.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -40,11 +40,12 @@ def silenced() -> Iterator[None]:
         said = ""
         try:
             yield
-        except BaseException:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            log.seek(0)
-            said = "\n".join(log.read().decode(errors="replace").splitlines()[-20:])
+        except Exception as error:
+            if not hasattr(error, "exit_code"):
+                sys.stdout.flush()
+                sys.stderr.flush()
+                log.seek(0)
+                said = "\n".join(log.read().decode(errors="replace").splitlines()[-20:])
             raise
         finally:
             sys.stdout.flush()

@@ -112,7 +112,7 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
             | ({"opset": request.opset} if request.target == "onnx" else {}),
         )
         write_checksums(folder)
-        with step(console, f"Compare with PyTorch on {len(encoded['input_ids'])} pairs"):
+        with step(console, f"Compare with PyTorch on {len(encoded['input_ids'])} pairs"), silenced():
             result = verify(model.network, Matcher.load(folder), encoded, recipe.tolerance)
         require_passed(result, request.out)
         latency = None
@@ -136,7 +136,8 @@ def verify_artefact(
         ExportRequestError: the model is not the one the artefact was made from, or can't be told.
         ArtefactError: the artefact is damaged.
     """
-    matcher = Matcher.load(directory, threads)
+    with silenced():
+        matcher = Matcher.load(directory, threads)
     made = read_recipe(directory)
     if model_name is None and made["model"]["name"] != SHIPPED:
         raise ExportRequestError(
@@ -147,12 +148,12 @@ def verify_artefact(
         model = load_model(model_name or SHIPPED)
     if model.source["sha256"] != made["model"]["sha256"]:
         raise ExportRequestError(
-            f"{model.directory}: its weights (SHA-256 {model.source['sha256'][:12]}…) are not those that "
-            f"{directory} was made from ({made['model']['sha256'][:12]}…); give the right --model or export again"
+            f"{model.directory}: its weights (SHA-256 {model.source['sha256'][:12]}…) are not those "
+            f"{directory} was made from ({made['model']['sha256'][:12]}…); give the right --model"
         )
     tolerance = Tolerance(**made["recipe"]["tolerance"])
     encoded = model.tokenizer.encode(pairs, matcher.card.seq_len)
-    with step(console, f"Compare with PyTorch on {len(pairs)} pairs"):
+    with step(console, f"Compare with PyTorch on {len(pairs)} pairs"), silenced():
         return verify(model.network, matcher, encoded, tolerance)
 
 

@@ -1,4 +1,4 @@
-"""report.json and report.md: what was verified, how large and how fast it is, what the runtime makes of it."""
+"""report.json and report.md: what was verified, how large and fast it is, what the runtime makes of it."""
 
 import importlib.metadata
 import platform

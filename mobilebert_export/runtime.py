@@ -8,6 +8,7 @@ A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime
 """
 
 import importlib
+import importlib.metadata
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -117,7 +118,7 @@ def open_backend(model: Path, card: ArtefactCard, threads: int) -> Backend:
         ArtefactError: the runtime refuses the file, or names, types or shapes differ from io.json.
         RuntimeUnavailableError: no runtime for this target is installed.
     """
-    backend, inputs, outputs = (_open_tflite if card.target == "tflite" else _open_onnx)(model, threads)
+    backend, inputs, outputs = (_open_tflite if card.target == "tflite" else _open_onnx)(model, card, threads)
     expected_inputs: TensorSpecs = dict.fromkeys(INPUT_NAMES, ("int32", (1, card.seq_len)))
     expected_outputs: TensorSpecs = {OUTPUT_NAME: ("float32", (1, len(card.labels)))}
     for found, expected, what in (
@@ -145,8 +146,10 @@ class _TfliteBackend:
         return self.runner(**inputs)[OUTPUT_NAME]
 
 
-def _open_tflite(model: Path, threads: int) -> tuple[Backend, TensorSpecs, TensorSpecs]:
+def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, TensorSpecs, TensorSpecs]:
     module, package = _first_installed(TFLITE_RUNTIMES, model)
+    if package == "tflite-runtime":
+        _require_version(package, card.minimum_runtime.get("tflite", "0"), "ai-edge-litert")
     try:
         interpreter = module.Interpreter(model_path=str(model), num_threads=threads)
         interpreter.allocate_tensors()
@@ -173,8 +176,9 @@ class _OnnxBackend:
         return self.session.run([OUTPUT_NAME], dict(inputs))[0]
 
 
-def _open_onnx(model: Path, threads: int) -> tuple[Backend, TensorSpecs, TensorSpecs]:
-    onnxruntime, _ = _first_installed({"onnxruntime": "onnxruntime"}, model)
+def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, TensorSpecs, TensorSpecs]:
+    onnxruntime, package = _first_installed({"onnxruntime": "onnxruntime"}, model)
+    _require_version(package, card.minimum_runtime.get("onnxruntime", "0"), package)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -207,6 +211,20 @@ def _first_installed(packages: Mapping[str, str], model: Path) -> tuple[Any, str
                 ) from None
     names = " or ".join(f"`pip install {package}`" for package in packages.values())
     raise RuntimeUnavailableError(f"{model.name} needs a runtime that is not installed: {names}")
+
+
+def _require_version(package: str, minimum: str, instead: str) -> None:
+    """Refuse a runtime that is too old: some load a newer file and return wrong numbers without a word."""
+
+    def number(text: str) -> tuple[int, ...]:
+        return tuple(int(part) for part in text.split(".")[:2])
+
+    installed = importlib.metadata.version(package)
+    if number(installed) < number(minimum):
+        raise RuntimeUnavailableError(
+            f"{package} {installed} can't run this artefact, which needs {minimum} or newer; "
+            f"`pip install --upgrade {instead}`"
+        )
 
 
 def _describe(specs: Mapping[str, tuple[str, Sequence[int]]]) -> str:

@@ -1,6 +1,6 @@
 """Does the artefact say what the PyTorch model says? Asked on real padded pairs, in the real runtime."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,7 +47,6 @@ def verify(
     matcher: Matcher,
     encoded: Mapping[str, NDArray[np.int32]],
     tolerance: Tolerance,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """Run the PyTorch model and the artefact on the same encoded pairs and compare.
 
@@ -56,7 +55,6 @@ def verify(
         matcher: the artefact, loaded in its runtime.
         encoded: int32 (N, seq_len) by input name, padded to the artefact's sequence length.
         tolerance: what the recipe allows.
-        progress: called with (pairs done, pairs in all).
 
     Raises:
         TooFewPairsError: fewer than `MINIMUM_PAIRS` pairs.
@@ -66,22 +64,26 @@ def verify(
         raise TooFewPairsError(
             f"{count} pairs to verify on; at least {MINIMUM_PAIRS} are needed, give a larger file"
         )
-    expected, found = [], []
-    for start in range(0, count, 16):
-        batch = {name: encoded[name][start : start + 16] for name in INPUT_NAMES}
-        expected.append(reference_logits(model, batch))
-        found.append(matcher.logits_of(batch))
-        if progress:
-            progress(min(start + 16, count), count)
-    return compare(np.concatenate(expected), np.concatenate(found), matcher.card, tolerance)
+    return compare(reference_logits(model, encoded), matcher.logits_of(encoded), matcher.card, tolerance)
 
 
 def reference_logits(model: Any, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-    """Logits of the PyTorch model: int32 (N, S) by input name → float32 (N, labels)."""
+    """Logits of the PyTorch model: int32 (N, S) by input name → float32 (N, labels).
+
+    Pairs of like length go through together, cut to the longest of them, so an artefact that lets padding
+    into its answer is found out; it also takes a third of the time.
+    """
     import torch
 
+    lengths = encoded["attention_mask"].sum(axis=1)
+    order = np.argsort(lengths, kind="stable")
+    rows: dict[int, NDArray[np.float32]] = {}
     with torch.inference_mode():
-        return model(*(torch.from_numpy(encoded[name]) for name in INPUT_NAMES)).numpy()
+        for batch in np.array_split(order, -(-len(order) // 16)):
+            width = int(lengths[batch].max())
+            logits = model(*(torch.from_numpy(encoded[name][batch, :width]) for name in INPUT_NAMES))
+            rows.update(zip(batch.tolist(), logits.numpy(), strict=True))
+    return np.stack([rows[row] for row in range(len(order))])
 
 
 def compare(
@@ -110,7 +112,7 @@ def compare(
 
 
 def positive_log_odds(logits: NDArray[np.float32], positive: int) -> NDArray[np.float64]:
-    """Log p/(1 − p) of the positive label, (N, labels) → (N,): ordered as the probability, never saturated."""
+    """Log p/(1 − p) of the positive label, (N, labels) → (N,): ordered as the probability, not saturated."""
     rest = np.delete(logits.astype(np.float64), positive, axis=1)
     highest = rest.max(axis=1, keepdims=True)
     return logits[:, positive] - (highest[:, 0] + np.log(np.exp(rest - highest).sum(axis=1)))

@@ -45,7 +45,9 @@ def quantize_tflite(
             )
     else:
         work.add_dynamic_config(".*", operation.FULLY_CONNECTED, num_bits=8)
-    if recipe.embeddings == "int8":
+    if recipe.embeddings == "int8-rows":
+        work.add_dynamic_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
+    else:
         work.add_weight_only_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
     ranges = None
     if recipe.needs_calibration and calibration is not None:
@@ -53,6 +55,8 @@ def quantize_tflite(
         if recipe.symmetric_right_operand:
             make_right_operands_symmetric(graph, ranges)
     work.quantize(ranges, enable_progress_report=False).export_model(str(target), overwrite=True)
+    if recipe.activations == "int8-dynamic":
+        _mark_per_channel(target)
 
 
 def float_outputs(graph: TfliteGraph, recipe: Recipe) -> list[str]:
@@ -84,6 +88,21 @@ def make_right_operands_symmetric(graph: TfliteGraph, ranges: dict[str, Any]) ->
                 found = ranges[name]
                 largest = np.maximum(np.abs(found["min"]), np.abs(found["max"]))
                 found["min"], found["max"] = -largest * (128 / 127), largest
+
+
+def _mark_per_channel(path: Path) -> None:
+    """Give the operators of a dynamic-range file the version that says "one scale per channel".
+
+    The quantiser leaves the float version, so that runtimes which know only one scale per tensor load the
+    file and return wrong numbers. With the right version they refuse it.
+    """
+    from ai_edge_litert.tools import flatbuffer_utils as fb
+
+    model = fb.read_model(str(path))
+    versions = {fb.BuiltinOperator.FULLY_CONNECTED: 12, fb.BuiltinOperator.EMBEDDING_LOOKUP: 4}
+    for code in model.operatorCodes:
+        code.version = max(code.version, versions.get(code.builtinCode, 0))
+    path.write_bytes(fb.convert_object_to_bytearray(model))
 
 
 def _one_by_one(encoded: Mapping[str, NDArray[np.int32]]) -> list[dict[str, NDArray[np.int32]]]:

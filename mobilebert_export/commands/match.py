@@ -33,6 +33,7 @@ def match(
     from rich.console import Console
 
     from matching.pairs import read_pairs
+    from mobilebert_export.console import silenced
     from mobilebert_export.runtime import Matcher
 
     if pairs is None and len(texts or ()) != 2:
@@ -40,7 +41,8 @@ def match(
     if pairs is not None and texts:
         raise MatchRequestError("give either two texts or --pairs, not both")
     asked = [(texts[0], texts[1])] if texts else read_pairs(pairs or "").pairs
-    matcher = Matcher.load(artefact, threads)
+    with silenced():
+        matcher = Matcher.load(artefact, threads)
     progress = Console(stderr=True)
     with progress.status("") as status:
         for start in range(0, len(asked), BATCH):
