@@ -1,0 +1,104 @@
+package mobilebert.bench.core;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** io.json of an artefact folder: what the network reads, and how its logits become a decision. */
+public final class ArtefactCard {
+  private static final int FORMAT = 1;
+
+  public final String target;
+  public final String quant;
+  public final String modelFile;
+  public final String vocabFile;
+  public final int seqLen;
+  public final List<String> labels = new ArrayList<String>();
+  public final int positive;
+  public final double threshold;
+  public final double temperature;
+
+  private ArtefactCard(Map<String, Object> data) throws IOException {
+    target = text(data, "target");
+    quant = text(data, "quant");
+    modelFile = text(data, "model_file");
+    vocabFile = text(object(data, "tokenizer"), "vocab");
+    seqLen = (int) number(data, "seq_len");
+    for (Object label : list(data, "labels")) {
+      labels.add(String.valueOf(label));
+    }
+    positive = (int) number(data, "positive");
+    threshold = number(data, "threshold");
+    temperature = number(data, "temperature");
+    if (modelFile.contains("/") || vocabFile.contains("/")) {
+      throw new IOException("io.json names a file outside its folder; export the artefact again");
+    }
+    if (seqLen < 3 || labels.size() < 2 || positive < 0 || positive >= labels.size() || !(temperature > 0)) {
+      throw new IOException("io.json has impossible values; export the artefact again");
+    }
+  }
+
+  /** Reads io.json of a folder whose files were checked by {@link Checksums#verify}. */
+  public static ArtefactCard read(File folder) throws IOException {
+    Map<String, Object> data = Json.parseObject(Files.readText(new File(folder, "io.json")));
+    if (number(data, "format") != FORMAT) {
+      throw new IOException("io.json has another format than " + FORMAT + "; export the artefact again");
+    }
+    if (!Boolean.TRUE.equals(object(data, "tokenizer").get("lowercase"))) {
+      throw new IOException("io.json asks for a cased tokenizer; this app has the lower-casing one");
+    }
+    return new ArtefactCard(data);
+  }
+
+  /** Probability of the positive label: softmax of logits / temperature, in double, rounded to float once. */
+  public float probability(float[] logits) {
+    double largest = Double.NEGATIVE_INFINITY;
+    for (float logit : logits) {
+      largest = Math.max(largest, logit / temperature);
+    }
+    double sum = 0;
+    double own = 0;
+    for (int i = 0; i < logits.length; i++) {
+      double exponent = Math.exp(logits[i] / temperature - largest);
+      sum += exponent;
+      own = i == positive ? exponent : own;
+    }
+    return (float) (own / sum);
+  }
+
+  /** The positive label at and above the threshold; below it the other one, of two labels, else "not" it. */
+  public String label(float probability) {
+    String name = labels.get(positive);
+    if (probability >= threshold) {
+      return name;
+    }
+    return labels.size() == 2 ? labels.get(1 - positive) : "not " + name;
+  }
+
+  private static Object field(Map<String, Object> data, String name, Class<?> type) throws IOException {
+    Object value = data.get(name);
+    if (!type.isInstance(value)) {
+      throw new IOException("io.json: field " + name + " is missing or of another type; export the artefact again");
+    }
+    return value;
+  }
+
+  private static String text(Map<String, Object> data, String name) throws IOException {
+    return (String) field(data, name, String.class);
+  }
+
+  private static double number(Map<String, Object> data, String name) throws IOException {
+    return (Double) field(data, name, Double.class);
+  }
+
+  private static List<?> list(Map<String, Object> data, String name) throws IOException {
+    return (List<?>) field(data, name, List.class);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<String, Object> object(Map<String, Object> data, String name) throws IOException {
+    return (Map<String, Object>) field(data, name, Map.class);
+  }
+}

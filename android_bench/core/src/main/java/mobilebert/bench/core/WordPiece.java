@@ -1,0 +1,117 @@
+package mobilebert.bench.core;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.Reader;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * WordPiece ids of a text, equal to those of the Python side's tokenizer on any text.
+ *
+ * <p>Immutable: threads may share one.
+ */
+public final class WordPiece {
+  /** A longer word becomes one unknown token. */
+  private static final int LONGEST_WORD = 100;
+
+  private static final String[] SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+
+  private final Map<String, Integer> vocabulary;
+  private final TextNormalizer normalizer = new TextNormalizer();
+  private final int unknown;
+
+  private WordPiece(Map<String, Integer> vocabulary) throws IOException {
+    this.vocabulary = vocabulary;
+    for (String token : SPECIAL) {
+      if (!vocabulary.containsKey(token)) {
+        throw new IOException("vocab.txt has no " + token + "; it is not a BERT WordPiece vocabulary");
+      }
+    }
+    unknown = vocabulary.get("[UNK]");
+  }
+
+  /** Reads vocab.txt: one token a line, the line number is its id. */
+  public static WordPiece read(Reader source) throws IOException {
+    Map<String, Integer> vocabulary = new HashMap<String, Integer>(65536);
+    BufferedReader reader = new BufferedReader(source);
+    try {
+      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+        vocabulary.put(line, vocabulary.size());
+      }
+    } finally {
+      reader.close();
+    }
+    return new WordPiece(vocabulary);
+  }
+
+  /** Id of a special token such as [CLS]. */
+  public int special(String token) {
+    return vocabulary.get(token);
+  }
+
+  /** Ids of a text, without [CLS] and [SEP] around it. Special tokens written in the text keep their ids. */
+  public int[] ids(String text) {
+    IntList out = new IntList(text.length() / 3);
+    int start = 0;
+    int at = text.indexOf('[');
+    while (at >= 0) {
+      String token = specialAt(text, at);
+      if (token != null) {
+        addWords(out, text.substring(start, at));
+        out.add(vocabulary.get(token));
+        start = at + token.length();
+      }
+      at = text.indexOf('[', token == null ? at + 1 : start);
+    }
+    addWords(out, text.substring(start));
+    return out.toArray();
+  }
+
+  private static String specialAt(String text, int at) {
+    for (String token : SPECIAL) {
+      if (text.startsWith(token, at)) {
+        return token;
+      }
+    }
+    return null;
+  }
+
+  private void addWords(IntList out, String text) {
+    for (int[] word : normalizer.words(text)) {
+      addWord(out, word);
+    }
+  }
+
+  /** Greedy longest match from the left; a word with a part that matches nothing is unknown as a whole. */
+  private void addWord(IntList out, int[] word) {
+    if (word.length > LONGEST_WORD) {
+      out.add(unknown);
+      return;
+    }
+    int[] pieces = new int[word.length];
+    int count = 0;
+    int start = 0;
+    while (start < word.length) {
+      int end = word.length;
+      Integer id = null;
+      while (end > start) {
+        String piece = new String(word, start, end - start);
+        id = vocabulary.get(start == 0 ? piece : "##" + piece);
+        if (id != null) {
+          break;
+        }
+        end--;
+      }
+      if (id == null) {
+        out.add(unknown);
+        return;
+      }
+      pieces[count++] = id;
+      start = end;
+    }
+    for (int i = 0; i < count; i++) {
+      out.add(pieces[i]);
+    }
+  }
+}

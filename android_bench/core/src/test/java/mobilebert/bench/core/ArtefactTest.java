@@ -1,0 +1,88 @@
+package mobilebert.bench.core;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
+import org.junit.rules.TemporaryFolder;
+
+/** Promise: the same card, probability and label as the Python runtime; a changed folder is refused. */
+public final class ArtefactTest {
+  @Rule public final TemporaryFolder temporary = new TemporaryFolder();
+
+  @Test
+  public void probabilitiesAndLabelsEqualThePythonRuntime() throws Exception {
+    for (Map<String, Object> row : Golden.rows("decisions.json")) {
+      File folder = temporary.newFolder();
+      Files.writeText(new File(folder, "io.json"), Json.write(row.get("card")));
+      ArtefactCard card = ArtefactCard.read(folder);
+      double[] logits = Golden.doubles(row.get("logits"));
+      float[] floats = new float[logits.length];
+      for (int i = 0; i < floats.length; i++) {
+        floats[i] = (float) logits[i];
+      }
+      float got = card.probability(floats);
+      double expected = (Double) row.get("probability");
+      assertEquals(expected, got, Math.ulp((float) expected));
+      assertEquals(row.get("label"), card.label((float) expected));
+    }
+  }
+
+  @Test
+  public void aFieldOfAnotherTypeIsNamed() throws Exception {
+    final File folder = temporary.newFolder();
+    Map<String, Object> card = card();
+    card.put("seq_len", "many");
+    Files.writeText(new File(folder, "io.json"), Json.write(card));
+    assertTrue(messageOf(folder, false).contains("seq_len"));
+    card.put("seq_len", 16);
+    card.put("model_file", "../model.tflite");
+    Files.writeText(new File(folder, "io.json"), Json.write(card));
+    assertTrue(messageOf(folder, false).contains("outside"));
+  }
+
+  @Test
+  public void checksumsCoverTheModelAndFindAChangedFile() throws Exception {
+    File folder = temporary.newFolder();
+    assertTrue(messageOf(folder, true).contains("no SHA256SUMS"));
+    Files.writeText(new File(folder, "model.tflite"), "weights");
+    Files.writeText(new File(folder, "vocab.txt"), "[PAD]");
+    String model = Checksums.sha256(new File(folder, "model.tflite")) + "  model.tflite\n";
+    String vocab = Checksums.sha256("[PAD]") + "  vocab.txt\n";
+    Files.writeText(new File(folder, "SHA256SUMS"), vocab);
+    assertTrue(messageOf(folder, true).contains("does not cover the model"));
+    Files.writeText(new File(folder, "SHA256SUMS"), model + vocab);
+    Checksums.verify(folder);
+    Files.writeText(new File(folder, "model.tflite"), "Weights");
+    assertTrue(messageOf(folder, true).contains("model.tflite is missing or was changed"));
+    assertEquals("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", Checksums.sha256("abc"));
+  }
+
+  private static Map<String, Object> card() throws IOException {
+    List<Map<String, Object>> rows = Golden.rows("decisions.json");
+    return Json.parseObject(Json.write(rows.get(0).get("card")));
+  }
+
+  private static String messageOf(final File folder, final boolean sums) {
+    return assertThrows(
+            IOException.class,
+            new ThrowingRunnable() {
+              @Override
+              public void run() throws IOException {
+                if (sums) {
+                  Checksums.verify(folder);
+                } else {
+                  ArtefactCard.read(folder);
+                }
+              }
+            })
+        .getMessage();
+  }
+}

@@ -1,0 +1,79 @@
+"""Compile and run Java with the machine's JDK and the fetched tools; the plain way beside Gradle."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shutil import which
+
+from android_bench.toolchain.debian import ToolUnavailableError
+
+ROOM = Path(__file__).resolve().parents[1]
+CORE = ROOM / "core" / "src"
+
+
+class BuildError(Exception):
+    """A tool refused the sources or a test failed."""
+
+    exit_code = 1
+
+
+def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
+    """Standard output of a command; what it said is in the `BuildError` when it fails."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **(environment or {})},
+    )
+    if done.returncode:
+        said = f"{done.stdout}\n{done.stderr}".strip()
+        raise BuildError(f"{Path(command[0]).name} stopped with {done.returncode}: {said[-4000:]}")
+    return done.stdout
+
+
+def java() -> str:
+    """The java program; `ToolUnavailableError` when there is no JDK 11 or later."""
+    for program in ("java", "javac"):
+        if which(program) is None:
+            raise ToolUnavailableError(f"no {program} on PATH; install a JDK, 11 or later")
+    return "java"
+
+
+def compile_sources(
+    folders: Sequence[Path], out: Path, classpath: Sequence[Path] = (), platform: Path | None = None
+) -> None:
+    """Compile every .java under some folders to Java 8 classes, against a platform's stubs or the JDK's own.
+
+    Warnings are errors, except that source 8 is old and that android.jar's stubs lack annotations.
+    """
+    java()
+    sources = sorted(str(path) for folder in folders for path in folder.rglob("*.java"))
+    out.mkdir(parents=True, exist_ok=True)
+    target = ["-source", "8", "-target", "8", "-bootclasspath", platform] if platform else ["--release", "8"]
+    path = ["-cp", os.pathsep.join(map(str, classpath))] if classpath else []
+    lint = ["-Xlint:all,-options,-classfile,-processing", "-Werror"]
+    run(["javac", "-encoding", "UTF-8", "-nowarn", *lint, *target, *path, "-d", out, *sources])
+
+
+def run_junit(classes: Sequence[str], classpath: Sequence[Path], properties: Mapping[str, str]) -> str:
+    """Run JUnit 4 classes; the report, or a `BuildError` that holds it."""
+    settings = [f"-D{name}={value}" for name, value in properties.items()]
+    limits = ["-Xmx1g", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8"]
+    path = os.pathsep.join(map(str, classpath))
+    return run([java(), *limits, *settings, "-cp", path, "org.junit.runner.JUnitCore", *classes])
+
+
+def dex(folders: Sequence[Path], out: Path, dx: Path) -> None:
+    """Turn class files into Dalvik code for Android 8 (API 26) and later."""
+    jar = dx / "usr" / "share" / "java" / "com.android.dx.jar"
+    options = ["--dex", "--min-sdk-version=26", f"--output={out}"]
+    run([java(), "-cp", jar, "com.android.dx.command.Main", *options, *folders])
+
+
+def undex(code: Path, jar: Path, enjarify: Path) -> None:
+    """Turn Dalvik code back into class files: what ships can then be tested on a JVM."""
+    path = {"PYTHONPATH": str(enjarify)}
+    run([sys.executable, "-m", "enjarify.main", "-f", "-o", jar, code], path)
