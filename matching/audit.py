@@ -8,9 +8,11 @@ because it uses all four categories, is bounded, needs no correction for empty c
 the share of positives.
 
 Its 95% interval comes from the influence of each sampled unit on AUC (DeLong et al. 1988; for clustered data
-Obuchowski 1997). The unit is the pair, or with the listwise definition the query, because the documents of a
-query share their category. A signed score cannot see a bias that rises and falls again; the χ² test of equal
-ratios beside it does (pairs only, since the rows of a query are not independent).
+Obuchowski 1997), with Student's t of as many degrees of freedom as the rarer label has units, less one, so
+that a handful of positives gives a wide interval and a single one the whole scale. The unit is the pair, or
+with the listwise definition the query, because the documents of a query share their category. A signed
+score cannot see a bias that rises and falls again; the χ² test of equal ratios beside it does (pairs only,
+since the rows of a query are not independent).
 """
 
 from __future__ import annotations
@@ -34,7 +36,6 @@ from matching.length_divergence import (
 from matching.pairs import Columns, PairFileError, PairTable, Problems, scan_pairs
 
 Mode = Literal["pairwise", "listwise"]
-Z95 = 1.959963984540054  # standard normal quantile of 0.975
 MERGE_AT = 500_000  # distinct divergences held apart before they are merged
 
 
@@ -241,6 +242,8 @@ def somers_d(level: np.ndarray, counts: np.ndarray, *, clustered: bool) -> BiasS
         counts: (2, K) negatives and positives of each unit.
         clustered: each unit is one cluster (a query); else each of its counts is an independent pair.
     """
+    from scipy.special import stdtrit
+
     _, place = np.unique(level, return_inverse=True)
     negative, positive = (np.bincount(place, row) for row in counts)  # per distinct level
     negatives, positives = negative.sum(), positive.sum()
@@ -249,11 +252,17 @@ def somers_d(level: np.ndarray, counts: np.ndarray, *, clustered: bool) -> BiasS
     below = (np.cumsum(positive) - 0.5 * positive) / positives
     area = float(positive @ above / positives)
     pull = np.stack([(below - area) / negatives, (above - area) / positives])[:, place]  # of one pair, (2, K)
-    units = counts.shape[1] if clustered else int(counts.sum())
-    spread = ((counts * pull).sum(axis=0) ** 2).sum() if clustered else (counts * pull**2).sum()
-    error = float(np.sqrt(spread * units / max(units - 1, 1)))
-    score = 2 * area - 1
-    low, high = (float(np.clip(score + sign * Z95 * 2 * error, -1, 1)) for sign in (-1, 1))
+    if clustered:
+        units, smaller = counts.shape[1], int((counts > 0).sum(axis=1).min())
+        variance = ((counts * pull).sum(axis=0) ** 2).sum() * units / max(units - 1, 1)
+    else:
+        units, smaller = int(counts.sum()), int(min(positives, negatives))
+        totals = counts.sum(axis=1)
+        variance = ((counts * pull**2).sum(axis=1) * totals / np.maximum(totals - 1, 1)).sum()
+    score, low, high = 2 * area - 1, -1.0, 1.0
+    if smaller > 1:  # a variance cannot be estimated from one
+        reach = 2 * float(stdtrit(smaller - 1, 0.975) * np.sqrt(variance))
+        low, high = max(score - reach, -1.0), min(score + reach, 1.0)
     return BiasScore(score, low, high, "query" if clustered else "pair", units)
 
 

@@ -113,12 +113,20 @@ def test_score_is_somers_d_of_scipy():
 
 
 def test_score_ends_of_the_scale():
-    tied, apart = np.array([[3, 3], [2, 2]]), np.array([[0, 5], [5, 0]])
+    tied, apart = np.array([[3, 3], [2, 2]]), np.array([[0, 5], [5, 0]])  # negatives, positives
     assert somers_d(np.array([1, 4]), apart, clustered=False).value == 1
     assert somers_d(np.array([4, 1]), apart, clustered=False).value == -1
     level = somers_d(np.array([1, 4]), tied, clustered=False)
     assert level.value == 0
     assert not level.biased
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_one_positive_says_nothing(clustered):
+    found = somers_d(np.array([1, 2, 4]), np.array([[18, 3, 4], [0, 0, 1]]), clustered=clustered)
+    assert (found.low, found.high) == (-1, 1)
+    few = somers_d(np.array([1, 2, 4]), np.array([[18, 3, 4], [1, 0, 1]]), clustered=clustered)
+    assert few.high - few.low > 1
 
 
 @pytest.mark.parametrize("clustered", [False, True])

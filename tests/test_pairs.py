@@ -340,6 +340,47 @@ def test_not_a_table(tsv, name, content, message):
     assert "\n" not in str(error.value)
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    body=st.lists(
+        st.one_of(
+            st.sampled_from(
+                [b"1", b"a", b'"', b"\t", b",", b"\r", b"\r\n", b"\n", b"\0", b"\xff", b"\xe2\x80\xa8"]
+            ),
+            st.sampled_from(
+                [b"{", b"}", b"[", b'{"label":1,"text_a":"x","text_b":"y"}\n', b"1,x,y\n", b"1\tx\ty\n"]
+            ),
+            st.binary(max_size=5),
+        ),
+        max_size=40,
+    ).map(b"".join),
+    ending=st.sampled_from([".tsv", ".csv", ".jsonl"]),
+    block=st.integers(1, 80),
+)
+def test_whatever_the_bytes_every_row_is_accounted_for_or_the_file_is_refused(
+    tmp_path_factory, body, ending, block
+):
+    header = {
+        ".tsv": b"label\ttext_a\ttext_b\n",
+        ".csv": b"label,text_a,text_b\n",
+        ".jsonl": b'{"label":0,"text_a":"x","text_b":"y"}\n',
+    }[ending]
+    path = tmp_path_factory.mktemp("any") / f"p{ending}"
+    path.write_bytes(header + body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "BLOCK_BYTES", block)
+        try:
+            table = read_pairs(path)
+        except PairFileError:
+            return
+    seen = [*table.lines.tolist(), *(line for lines in table.problems.lines.values() for line in lines)]
+    last = (header + body).rstrip(b"\n").count(b"\n") + 1
+    assert len(seen) == len(set(seen))
+    assert set(seen) <= set(range(1, (header + body).count(b"\n") + 2))
+    if ending != ".csv":  # there a quoted record may span lines
+        assert set(range(1 if ending == ".jsonl" else 2, last + 1)) <= set(seen)
+
+
 def test_missing_path_and_directory(tmp_path):
     with pytest.raises(PairFileError, match="no such file"):
         read_pairs(tmp_path / "none.tsv")
