@@ -5,6 +5,7 @@ contenders take turns (A B B A A B B A …), raw samples stay in order, and the 
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -185,17 +186,42 @@ def compare(
     return measure(found, sessions=sessions, seconds=seconds, inputs=inputs, progress=progress)
 
 
-def name_contenders(artefact_dirs: Sequence[Path], threads: int = 1) -> list[Contender]:
-    """A contender per folder, named after it; a name that comes again gets a number (`int8`, `int8#2`)."""
+def name_contenders(
+    artefact_dirs: Sequence[str | Path],
+    threads: int = 1,
+    *,
+    seq_len: int | None = None,
+    pythons: Sequence[str] = (),
+) -> list[Contender]:
+    """A contender per folder, named after it; a name that comes again gets a number (`int8`, `int8#2`).
+
+    Args:
+        artefact_dirs: artefact folders.
+        threads: runtime threads.
+        seq_len: refuse artefacts made for another sequence length.
+        pythons: interpreters of other environments; each adds every folder once more (`int8@ENVIRONMENT`).
+    """
     if threads < 1:
         raise BenchError(f"threads is {threads}; give at least 1")
     found: list[Contender] = []
     for folder in map(Path, artefact_dirs):
-        read_card(folder)
+        length = read_card(folder).seq_len
+        if seq_len and length != seq_len:
+            raise BenchError(
+                f"{folder}: made for {length} tokens, not {seq_len}; export it with --seq-len {seq_len}"
+            )
         name = folder.resolve().name
         again = sum(other.name.split("#")[0] == name for other in found)
         found.append(Contender(f"{name}#{again + 1}" if again else name, folder, threads))
-    return found
+    for python in pythons:
+        if not shutil.which(python):
+            raise BenchError(f"{python}: no such program; give the Python of an environment")
+    elsewhere = [
+        replace(one, name=f"{one.name}@{Path(python).absolute().parent.parent.name}", python=python)
+        for python in pythons
+        for one in found
+    ]
+    return found + elsewhere
 
 
 def measure(
@@ -204,7 +230,7 @@ def measure(
     sessions: int,
     seconds: float,
     inputs: Inputs = PAIRS,
-    mode: Mode = "padded",
+    mode: str = "padded",
     retries: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -214,7 +240,9 @@ def measure(
     starts from two strings. A session in a troubled time is thrown away and repeated after a pause, at most
     `retries` times: decided by the machine's counters, never by the latency.
     """
-    if not contenders or sessions < 1 or seconds < 0 or not len(inputs):
+    if mode not in get_args(Mode):
+        raise BenchError(f"mode {mode!r}: expected {' or '.join(get_args(Mode))}")
+    if not contenders or sessions < 1 or seconds < 0 or not inputs:
         raise BenchError(
             f"nothing to measure: {len(contenders)} artefacts, {sessions} sessions of {seconds} s"
         )
@@ -263,8 +291,6 @@ def run_session(contender: Contender, task: Mapping[str, Any]) -> Session:
         )
     except subprocess.TimeoutExpired:
         raise WorkerError(f"{contender.name}: no answer within {WORKER_LIMIT_S:.0f} s") from None
-    except OSError as error:
-        raise BenchError(f"{contender.python}: cannot be started ({error.strerror}); give a Python") from None
     if worker.returncode:
         said = worker.stderr.strip().splitlines() or ["nothing on standard error"]
         raise WorkerError(f"{contender.name}: its worker stopped with {worker.returncode}: {said[-1]}")
@@ -306,7 +332,7 @@ def with_slowdown(contender: Contender, share: float) -> Contender:
     return replace(contender, name=f"{contender.name}+{share:.0%}", slowdown=share)
 
 
-def _prepare(folder: Path, inputs: Inputs, mode: Mode, path: Path) -> str | list[Any]:
+def _prepare(folder: Path, inputs: Inputs, mode: str, path: Path) -> str | list[Any]:
     """What a worker's task carries: the text pairs themselves, or the name of a file of encoded ones."""
     if mode == "text":
         if isinstance(inputs, Mapping):

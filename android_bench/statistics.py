@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 P_LIMIT = 0.01
 EFFECT_LIMIT = 0.03
+# A slowdown the gate must not miss: a green verdict rules it out.
+BLIND_LIMIT = 0.08
 
 
 @dataclass(frozen=True)
@@ -77,31 +79,38 @@ def ratio(base: ArrayLike, candidate: ArrayLike) -> Floats:
     return np.exp(np.median(_pair_logs(base, candidate), axis=-1))
 
 
-def ratio_interval(base: ArrayLike, candidate: ArrayLike, tail: float = P_LIMIT) -> tuple[float, float]:
+def ratio_interval(base: ArrayLike, candidate: ArrayLike, tail: float = P_LIMIT) -> tuple[Floats, Floats]:
     """Distribution-free confidence interval of candidate / base that goes with the rank test (Lehmann 1963).
 
     Args:
-        base: (n,) session medians.
-        candidate: (m,) session medians.
+        base: (..., n) session medians.
+        candidate: (..., m) session medians.
         tail: error probability on each side.
 
     Returns:
-        Lower and upper bound; (0, inf) when n and m are too small for any interval of that confidence.
+        Lower and upper bounds, (...) each; 0 and infinity when n and m are too small for that confidence.
     """
-    logs = np.sort(_pair_logs(base, candidate))
-    n, m = np.size(base), np.size(candidate)
-    smallest = m * (m + 1)  # the lowest doubled rank sum, U = 0
-    upper_tail = _upper_tail(tuple(range(2, 2 * (n + m) + 1, 2)), m)
-    beyond = [u for u in range(n * m + 1) if upper_tail[smallest + 2 * u] > tail]
-    cut = n * m - beyond[-1]  # how many pairs each bound leaves out: P(U ≥ nm − cut + 1) ≤ tail
+    logs = np.sort(_pair_logs(base, candidate), axis=-1)
+    n, m = np.shape(base)[-1], np.shape(candidate)[-1]
+    upper_tail = _upper_tail(tuple(range(2, 2 * (n + m) + 1, 2)), m)  # of doubled rank sums, no ties
+    smallest = m * (m + 1)  # the doubled rank sum at U = 0
+    likely = [u for u in range(n * m + 1) if upper_tail[smallest + 2 * u] > tail]
+    cut = n * m - likely[-1]  # pairs left out on each side: P(U > nm - cut) ≤ tail
     if not cut:
-        return 0.0, float("inf")
-    return float(np.exp(logs[cut - 1])), float(np.exp(logs[-cut]))
+        return np.zeros(logs.shape[:-1]), np.full(logs.shape[:-1], np.inf)
+    return np.exp(logs[..., cut - 1]), np.exp(logs[..., -cut])
 
 
-def is_slower(base: ArrayLike, candidate: ArrayLike) -> NDArray[np.bool_]:
-    """The gate's timing rule on (..., n) and (..., m) session medians: p < 0.01 and > 3% slower, (...)."""
-    return (rank_test(base, candidate) < P_LIMIT) & (ratio(base, candidate) > 1 + EFFECT_LIMIT)
+def verdict(base: ArrayLike, candidate: ArrayLike) -> NDArray[np.str_]:
+    """The gate's timing rule on (..., n) and (..., m) session medians.
+
+    Returns:
+        (...) of "regression" (p < 0.01 and more than 3% slower), "inconclusive" (no regression shown, but the
+        interval still holds a slowdown of 8%: a pass would mean nothing) or "pass".
+    """
+    slower = (rank_test(base, candidate) < P_LIMIT) & (ratio(base, candidate) > 1 + EFFECT_LIMIT)
+    blind = ratio_interval(base, candidate)[1] > 1 + BLIND_LIMIT
+    return np.select([slower, blind], ["regression", "inconclusive"], "pass")
 
 
 def interleaved(count: int, sessions: int) -> list[int]:

@@ -23,8 +23,8 @@ from mobilebert_export.runtime import Matcher, open_backend, read_card
 
 # Warm-up is over when two neighbouring windows have the same median within this share ...
 WARM_TOLERANCE = 0.03
-# ... a window being at least this many inferences and this long (ms); after this long (s) it is given up.
-WINDOW_RUNS, WINDOW_MS, WARM_LIMIT_S = 5, 40.0, 5.0
+# ... a window being at least this many inferences and this long (s); after this long (s) it is given up.
+WINDOW_RUNS, WINDOW_S, WARM_LIMIT_S = 5, 0.04, 5.0
 MIN_STEADY = 10
 # Imported before the clock of `init_ms` starts; its own time is `import_ms`.
 RUNTIME_MODULES = {
@@ -127,16 +127,20 @@ def _timed(call: Call, inputs: list[Any], slowdown: float) -> Callable[[], float
 
 
 def _warm_up(timed: Callable[[], float]) -> tuple[list[float], bool]:
-    """Run until two neighbouring windows agree (True) or the time for it is over (False)."""
+    """Run window after window until two neighbours agree (True) or the time for it is over (False)."""
     samples: list[float] = []
+    previous = float("inf")
     until = time.perf_counter() + WARM_LIMIT_S
     while time.perf_counter() < until:
-        samples.append(timed())
-        runs = max(WINDOW_RUNS, round(WINDOW_MS / statistics.median(samples[-WINDOW_RUNS:])))
-        if len(samples) >= 2 * runs:
-            before, now = statistics.median(samples[-2 * runs : -runs]), statistics.median(samples[-runs:])
-            if abs(now / before - 1) <= WARM_TOLERANCE:
-                return samples, True
+        window: list[float] = []
+        end = time.perf_counter() + WINDOW_S
+        while len(window) < WINDOW_RUNS or time.perf_counter() < end:
+            window.append(timed())
+        samples += window
+        median = statistics.median(window)
+        if abs(median / previous - 1) <= WARM_TOLERANCE:
+            return samples, True
+        previous = median
     return samples, False
 
 

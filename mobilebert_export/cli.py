@@ -20,9 +20,12 @@ COMMANDS: dict[str, str] = {
     "train-matcher": "Fine-tune a pair classifier on labelled pairs.",
     "distill": "Teach a small student what a fine-tuned teacher knows.",
     "evaluate": "Figures of a model or an artefact on labelled pairs.",
+    "kronecker": "Store an encoder's matrices as sums of Kronecker products.",
     "export": "Write a verified TFLite or ONNX artefact folder.",
     "verify": "Repeat an artefact's verification against the PyTorch model.",
     "match": "Score one pair, or a TSV file of pairs, with an artefact.",
+    "bench": "Measure the latency and memory of artefacts, interleaved; or draw all recorded runs.",
+    "gate": "Fail when an artefact is slower or larger than another.",
     "models": "List the model presets: parameters, MACs, bytes.",
 }
 

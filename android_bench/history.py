@@ -1,0 +1,169 @@
+"""Every recorded run over commits as one static page: inline SVG, no script, no request to anywhere."""
+
+import html
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from android_bench.latency import BenchError
+from android_bench.record import Record
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 760, 240, 56, 44, 14
+
+
+@dataclass(frozen=True)
+class Point:
+    """One artefact in one record."""
+
+    date: str
+    commit: str
+    p50_ms: float
+    p90_ms: float
+    troubled: bool
+
+
+@dataclass(frozen=True, order=True)
+class Series:
+    """What must be equal for two points to be comparable: a line of the page."""
+
+    artefact: str
+    quant: str
+    runtime: str
+    threads: int
+    mode: str
+    seq_len: int
+    machine: str
+    cpu: str
+
+    @property
+    def title(self) -> str:
+        """Heading of the line's chart."""
+        thread = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        what = f"{self.artefact} · {self.quant} · {self.seq_len} tokens · {self.mode}"
+        return f"{what} · {self.runtime} · {thread} · {self.cpu} ({self.machine})"
+
+
+def write_history(folder: Path, out: Path, *, force: bool = False) -> Path:
+    """Draw all records of a folder into one HTML file.
+
+    Raises:
+        BenchError: no record in the folder, a damaged one, or an existing page without `force`.
+    """
+    if out.exists() and not force:
+        raise BenchError(f"{out} exists; choose another --out or give --force")
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise BenchError(f"{folder}: no records; `mobilebert bench ARTEFACT --out {folder}/NAME` writes one")
+    page = render([Record.read(file) for file in files])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    building = out.with_name(f".{os.getpid()}-{out.name}")
+    building.write_text(page, encoding="utf-8")
+    building.replace(out)
+    return out
+
+
+def collect(records: Sequence[Record]) -> dict[Series, list[Point]]:
+    """Group the artefacts of all records into comparable series, each in order of date."""
+    lines: dict[Series, list[Point]] = defaultdict(list)
+    for record in sorted(records, key=lambda one: one.date):
+        run = record.comparison
+        disturbed = {run.sessions[number].contender for number in run.troubles()}
+        for contender in run.contenders:
+            facts, summary = record.facts[contender.name], run.summary(contender.name)
+            series = Series(
+                artefact=contender.name,
+                quant=facts["quant"],
+                runtime=run.of(contender.name)[0].runtime,
+                threads=contender.threads,
+                mode=run.settings["mode"],
+                seq_len=facts["seq_len"],
+                machine=run.machine["id"],
+                cpu=run.machine["cpu"],
+            )
+            point = Point(
+                date=record.date,
+                commit=record.commit or "no commit",
+                p50_ms=summary["median_of_sessions_ms"],
+                p90_ms=summary["p90_ms"],
+                troubled=contender.name in disturbed,
+            )
+            lines[series].append(point)
+    return dict(sorted(lines.items()))
+
+
+def render(records: Sequence[Record]) -> str:
+    """The whole page."""
+    sections = [
+        f"<section><h2>{html.escape(series.title)}</h2>{chart(points)}</section>"
+        for series, points in collect(records).items()
+    ]
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Latency over commits</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body {{ font: 15px/1.4 system-ui, sans-serif; color: #222; }}
+body {{ max-width: 800px; margin: 2em auto; padding: 0 1em; }}
+h2 {{ font-size: 15px; font-weight: 600; margin: 2em 0 0.4em; }}
+svg {{ width: 100%; height: auto; }} svg text {{ font-size: 11px; fill: #555; }}
+.grid {{ stroke: #ddd; }} .line {{ fill: none; stroke: #1f6fb4; stroke-width: 2; }}
+.dot {{ fill: #1f6fb4; }} .troubled {{ fill: #fff; stroke: #1f6fb4; stroke-width: 1.5; }}
+.p90 {{ stroke: #9cc3e3; }}
+</style></head><body>
+<h1>Latency over commits</h1>
+<p>Dots: median of session medians; the bar above: 90th percentile of all inferences; a hollow dot: the
+machine was troubled in some session. Only runs on the same machine, runtime and settings share a line.</p>
+{"".join(sections)}
+</body></html>
+"""
+
+
+def chart(points: Sequence[Point]) -> str:
+    """One line over its runs as an SVG element; each dot's tooltip tells commit, date and figures."""
+    top = max(point.p90_ms for point in points) * 1.08
+    right, base = WIDTH - 20, HEIGHT - BOTTOM
+    step = (right - LEFT - 40) / max(len(points) - 1, 1)
+
+    def x(number: int) -> float:
+        return LEFT + 20 + number * step
+
+    def y(ms: float) -> float:
+        return base - ms / top * (base - TOP)
+
+    grid = [
+        f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y(ms):.1f}" y2="{y(ms):.1f}"/>'
+        f'<text x="{LEFT - 6}" y="{y(ms) + 4:.1f}" text-anchor="end">{ms:g}</text>'
+        for ms in _ticks(top)
+    ]
+    path = " ".join(f"{x(number):.1f},{y(point.p50_ms):.1f}" for number, point in enumerate(points))
+    marks = []
+    every = -(-len(points) // 9)  # as many commit labels as fit
+    for number, point in enumerate(points):
+        here = f"{x(number):.1f}"
+        told = f"{point.commit} · {point.date} · p50 {point.p50_ms:.2f} ms · p90 {point.p90_ms:.2f} ms"
+        kind = "troubled" if point.troubled else "dot"
+        low, high = f"{y(point.p50_ms):.1f}", f"{y(point.p90_ms):.1f}"
+        marks.append(
+            f'<line class="p90" x1="{here}" x2="{here}" y1="{low}" y2="{high}"/>'
+            f'<circle class="{kind}" cx="{here}" cy="{low}" r="4"><title>{html.escape(told)}</title></circle>'
+        )
+        if number % every == 0:
+            label = html.escape(point.commit[:7])
+            marks.append(f'<text x="{here}" y="{base + 16}" text-anchor="middle">{label}</text>')
+            marks.append(f'<text x="{here}" y="{base + 30}" text-anchor="middle">{point.date[:10]}</text>')
+    unit = f'<text x="{LEFT - 6}" y="{TOP - 2}" text-anchor="end">ms</text>'
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="latency in ms over commits">'
+        f'{unit}{"".join(grid)}<polyline class="line" points="{path}"/>{"".join(marks)}</svg>'
+    )
+
+
+def _ticks(top: float) -> list[float]:
+    """Three to seven round figures from 0 to `top`."""
+    size = 10.0 ** (len(f"{int(top)}") - 1) if top >= 1 else 0.1
+    while top / size > 6:
+        size *= 2
+    while top / size < 3:
+        size /= 2
+    return [number * size for number in range(int(top / size) + 1)]

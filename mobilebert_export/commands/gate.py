@@ -1,0 +1,91 @@
+"""`mobilebert gate`: is the candidate slower than the base?"""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+
+def gate(
+    artefacts: Annotated[
+        list[str],
+        Argument(help="BASE and CANDIDATE: two folders, or two of RUN.json#NAME; one for --self-test."),
+    ],
+    threads: Annotated[int, Option(help="Threads of the runtime.")] = 1,
+    sessions: Annotated[int, Option(help="Interleaved sessions per side; fewer than 7 are never green.")] = 7,
+    seconds: Annotated[float, Option(help="Steady measurement per session, after warm-up.")] = 2.0,
+    instructions: Annotated[
+        bool, Option("--instructions", help="Judge the instructions counted by valgrind too (minutes).")
+    ] = False,
+    retries: Annotated[int, Option(help="Repeat a session this often while the machine is troubled.")] = 2,
+    self_test: Annotated[
+        bool, Option("--self-test", help="Check the gate here: the artefact against itself, then slowed.")
+    ] = False,
+    rounds: Annotated[int, Option(help="Self-test: runs of the artefact against itself.")] = 5,
+    slowdown: Annotated[float, Option(help="Self-test: share of each inference burnt on top.")] = 0.08,
+    out: Annotated[Path | None, Option(help="Write OUT.json, OUT.md and OUT.png.")] = None,
+    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
+) -> None:
+    """Compare two artefacts; exit 0 only when a slowdown of 8% is ruled out.
+
+    Red: slower by more than 3% with p < 0.01 over session medians, or more bytes, work or instructions.
+    A troubled or different machine, and too few sessions, are inconclusive: exit 1 as well.
+    """
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from android_bench import gate as rules
+    from android_bench.latency import BenchError, name_contenders
+    from android_bench.progress import session_progress
+    from android_bench.report import (
+        check_free,
+        gate_markdown,
+        self_test_markdown,
+        write_gate,
+        write_self_test,
+    )
+
+    if len(artefacts) != (1 if self_test else 2):
+        raise BenchError(f"{len(artefacts)} artefacts; give BASE and CANDIDATE, or one with --self-test")
+    if out:
+        check_free(out, force=force)
+    console = Console()
+    console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
+    if self_test:
+        with session_progress() as begin:
+            found = rules.self_test(
+                Path(artefacts[0]),
+                rounds=rounds,
+                slowdown=slowdown,
+                threads=threads,
+                sessions=sessions,
+                seconds=seconds,
+                retries=retries,
+                progress=begin,
+            )
+        if out:
+            write_self_test(found, out, force=force)
+        console.print(Markdown(self_test_markdown(found)))
+        if not found["as_expected"]:
+            raise rules.GateError("the gate's self-test did not go as expected; see the runs above")
+        return
+    if all(".json" in name and not Path(name).is_dir() for name in artefacts):
+        base, candidate = map(rules.Side.read, artefacts)
+        verdict = rules.gate(base, candidate)
+        record = candidate.record
+    else:
+        first, second = name_contenders(artefacts, threads)
+        with session_progress() as begin:
+            record, verdict = rules.run_gate(
+                first,
+                second,
+                sessions=sessions,
+                seconds=seconds,
+                retries=retries,
+                instructions=instructions,
+                progress=begin("sessions"),
+            )
+    if out:
+        write_gate(record, verdict, out, force=force)
+    console.print(Markdown(gate_markdown(verdict)))
+    verdict.require_pass()
