@@ -56,8 +56,8 @@ RECIPES: dict[str, Recipe] = {
     "matcher": Recipe(
         stages=(
             Stage("layerwise", LoopConfig(epochs=0.3, learning_rate=2e-3), _TRANSFER, teacher_forced=True),
-            Stage("joint", LoopConfig(epochs=0.8, learning_rate=1e-3), _TRANSFER),
-            Stage("task", LoopConfig(epochs=1.6, learning_rate=5e-4), _TASK, trains_head=True),
+            Stage("joint", LoopConfig(epochs=0.35, learning_rate=1e-3), _TRANSFER),
+            Stage("task", LoopConfig(epochs=1.1, learning_rate=5e-4), _TASK, trains_head=True),
         ),
         mined_pairs=100_000,
     ),
