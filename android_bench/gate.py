@@ -74,11 +74,18 @@ class Timing:
     base_ms: float
     candidate_ms: float
     ratio: float
-    low: float
-    high: float
+    interval: tuple[float, float] | None  # 98%, of the ratio; None from too few sessions
     p: float
     sessions: tuple[int, int]
     verdict: str
+
+    def __str__(self) -> str:
+        """The change in words."""
+        change = f"{self.ratio - 1:+.1%}"
+        if not self.interval:
+            return f"{change} (too few sessions for an interval)"
+        low, high = self.interval
+        return f"{change} (98% interval {low - 1:+.1%} to {high - 1:+.1%}), p = {self.p:.2g}"
 
 
 @dataclass(frozen=True)
@@ -129,16 +136,14 @@ def gate(base: Side, candidate: Side) -> Verdict:
         base.record.facts.get(base.name, {}), candidate.record.facts.get(candidate.name, {})
     )
     regressions = [
-        f"{fact.what} {fact.base:g} → {fact.candidate:g}" for fact in facts if fact.verdict == "regression"
+        f"{fact.what} {fact.base:,} → {fact.candidate:,}" for fact in facts if fact.verdict == "regression"
     ]
     if timing and not doubts:
-        span = f"{timing.ratio - 1:+.1%} (98% interval {timing.low - 1:+.1%} to {timing.high - 1:+.1%})"
         if timing.verdict == "regression":
-            regressions.append(f"median latency {span}, p = {timing.p:.2g}")
+            regressions.append(f"median latency {timing}")
         if timing.verdict == "inconclusive":
-            doubts.append(
-                f"median latency {span}: a slowdown of {statistics.BLIND_LIMIT:.0%} is not ruled out"
-            )
+            limit = f"{statistics.BLIND_LIMIT:.0%}"
+            doubts.append(f"median latency {timing}: a slowdown of {limit} is not ruled out")
     if regressions:
         return Verdict("regression", (*regressions, *doubts), timing, facts)
     if doubts:
@@ -209,7 +214,7 @@ def self_test(
 
     Returns:
         `as_expected` (every A/A run passed and the slow one was red), `machine`, `runtime`, and per run its
-        title, `expected` and found verdict, reasons, timing and session medians.
+        title, `expected` and found verdict, reasons, timing (and as `change` in words) and session medians.
     """
     (base,) = name_contenders([folder], threads)
     plan = [(f"A/A {number + 1}", base, "pass") for number in range(rounds)]
@@ -221,7 +226,8 @@ def self_test(
             base, candidate, sessions=sessions, seconds=seconds, retries=retries, progress=told
         )
         medians = {name: record.comparison.medians(name).round(4).tolist() for name in (BASE, CANDIDATE)}
-        runs.append({"title": title, "expected": expected, **verdict.to_json(), "medians_ms": medians})
+        found = {"title": title, "expected": expected, "change": str(verdict.timing), **verdict.to_json()}
+        runs.append({**found, "medians_ms": medians})
     return {
         "as_expected": all(run["verdict"] == run["expected"] for run in runs),
         "artefact": folder.resolve().name,
@@ -274,8 +280,7 @@ def _timing(base: Side, candidate: Side) -> Timing:
         base_ms=float(np.median(before)),
         candidate_ms=float(np.median(after)),
         ratio=float(statistics.ratio(before, after)),
-        low=float(low),
-        high=float(high),
+        interval=(float(low), float(high)) if np.isfinite(high) else None,
         p=float(statistics.rank_test(before, after)),
         sessions=(len(before), len(after)),
         verdict=str(statistics.verdict(before, after)),

@@ -1,6 +1,7 @@
 """Every recorded run over commits as one static page: inline SVG, no script, no request to anywhere."""
 
 import html
+import math
 import os
 from collections import defaultdict
 from collections.abc import Sequence
@@ -113,7 +114,8 @@ svg {{ width: 100%; height: auto; }} svg text {{ font-size: 11px; fill: #555; }}
 </style></head><body>
 <h1>Latency over commits</h1>
 <p>Dots: median of session medians; the bar above: 90th percentile of all inferences; a hollow dot: the
-machine was troubled in some session. Only runs on the same machine, runtime and settings share a line.</p>
+machine was troubled in some session. The axis does not start at 0. Only runs on the same machine, runtime
+and settings share a line.</p>
 {"".join(sections)}
 </body></html>
 """
@@ -121,7 +123,8 @@ machine was troubled in some session. Only runs on the same machine, runtime and
 
 def chart(points: Sequence[Point]) -> str:
     """One line over its runs as an SVG element; each dot's tooltip tells commit, date and figures."""
-    top = max(point.p90_ms for point in points) * 1.08
+    # From 15% below the fastest: a change of 8% must be seen, so the axis does not start at 0.
+    low, top = 0.85 * min(point.p50_ms for point in points), 1.05 * max(point.p90_ms for point in points)
     right, base = WIDTH - 20, HEIGHT - BOTTOM
     step = (right - LEFT - 40) / max(len(points) - 1, 1)
 
@@ -129,12 +132,12 @@ def chart(points: Sequence[Point]) -> str:
         return LEFT + 20 + number * step
 
     def y(ms: float) -> float:
-        return base - ms / top * (base - TOP)
+        return base - (ms - low) / (top - low) * (base - TOP)
 
     grid = [
         f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y(ms):.1f}" y2="{y(ms):.1f}"/>'
         f'<text x="{LEFT - 6}" y="{y(ms) + 4:.1f}" text-anchor="end">{ms:g}</text>'
-        for ms in _ticks(top)
+        for ms in _ticks(low, top)
     ]
     path = " ".join(f"{x(number):.1f},{y(point.p50_ms):.1f}" for number, point in enumerate(points))
     marks = []
@@ -143,10 +146,11 @@ def chart(points: Sequence[Point]) -> str:
         here = f"{x(number):.1f}"
         told = f"{point.commit} · {point.date} · p50 {point.p50_ms:.2f} ms · p90 {point.p90_ms:.2f} ms"
         kind = "troubled" if point.troubled else "dot"
-        low, high = f"{y(point.p50_ms):.1f}", f"{y(point.p90_ms):.1f}"
+        median, high = f"{y(point.p50_ms):.1f}", f"{y(point.p90_ms):.1f}"
         marks.append(
-            f'<line class="p90" x1="{here}" x2="{here}" y1="{low}" y2="{high}"/>'
-            f'<circle class="{kind}" cx="{here}" cy="{low}" r="4"><title>{html.escape(told)}</title></circle>'
+            f'<line class="p90" x1="{here}" x2="{here}" y1="{median}" y2="{high}"/>'
+            f'<circle class="{kind}" cx="{here}" cy="{median}" r="4">'
+            f"<title>{html.escape(told)}</title></circle>"
         )
         if number % every == 0:
             label = html.escape(point.commit[:7])
@@ -159,11 +163,9 @@ def chart(points: Sequence[Point]) -> str:
     )
 
 
-def _ticks(top: float) -> list[float]:
-    """Three to seven round figures from 0 to `top`."""
-    size = 10.0 ** (len(f"{int(top)}") - 1) if top >= 1 else 0.1
-    while top / size > 6:
-        size *= 2
-    while top / size < 3:
-        size /= 2
-    return [number * size for number in range(int(top / size) + 1)]
+def _ticks(low: float, high: float) -> list[float]:
+    """Four to ten round figures (1, 2 or 5 times a power of ten apart) between two values."""
+    wanted = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(wanted))
+    size = next(factor * power for factor in (5, 2, 1) if factor * power <= wanted)
+    return [round(number * size, 10) for number in range(math.ceil(low / size), math.floor(high / size) + 1)]

@@ -12,6 +12,7 @@ import numpy as np
 from android_bench.gate import Timing, Verdict
 from android_bench.latency import BenchError
 from android_bench.record import Record
+from android_bench.statistics import EFFECT_LIMIT
 
 COLUMNS = (
     "",
@@ -102,27 +103,17 @@ def gate_markdown(verdict: Verdict) -> str:
     for fact in verdict.facts:
         change = f"{fact.candidate / fact.base - 1:+.2%}" if fact.base else ""
         rows.append(
-            (fact.what, f"{fact.base:,g}", f"{fact.candidate:,g}", change, f"{fact.limit:.0%}", fact.verdict)
+            (fact.what, f"{fact.base:,}", f"{fact.candidate:,}", change, f"{fact.limit:.0%}", fact.verdict)
         )
     return "\n".join([*lines, *_table(("", "base", "candidate", "change", "allowed", ""), rows)])
 
 
 def self_test_markdown(result: dict[str, Any]) -> str:
     """Each run of the self-test: what was expected, what the gate said."""
-    rows = []
-    for run in result["runs"]:
-        timing = run["timing"]
-        span = f"{timing['ratio'] - 1:+.2%} ({timing['low'] - 1:+.2%} to {timing['high'] - 1:+.2%})"
-        rows.append(
-            (
-                run["title"],
-                run["expected"],
-                run["verdict"],
-                span,
-                f"{timing['p']:.2g}",
-                "; ".join(run["reasons"]),
-            )
-        )
+    rows = [
+        (run["title"], run["expected"], run["verdict"], run["change"], "; ".join(run["reasons"]))
+        for run in result["runs"]
+    ]
     settings, machine = result["settings"], result["machine"]
     how = (
         f"`{result['artefact']}` against itself, and against itself with {settings['slowdown']:.0%} of every "
@@ -132,7 +123,7 @@ def self_test_markdown(result: dict[str, Any]) -> str:
         f"Machine {machine['id']}: {machine['cpu']}, {machine['cores']} cores."
     )
     title = f"# Gate self-test: {'as expected' if result['as_expected'] else 'NOT as expected'}"
-    header = ("run", "expected", "verdict", "change (98% interval)", "p", "reasons")
+    header = ("run", "expected", "verdict", "change", "reasons")
     return "\n".join([title, "", how, "", *_table(header, rows)])
 
 
@@ -191,16 +182,9 @@ def plot_self_test(result: dict[str, Any], path: Path) -> None:
 
 
 def _timing_row(timing: Timing) -> tuple[str, ...]:
-    span = f"{timing.ratio - 1:+.2%} ({timing.low - 1:+.2%} to {timing.high - 1:+.2%}), p = {timing.p:.2g}"
-    counts = f"{timing.sessions[0]} + {timing.sessions[1]} sessions"
-    return (
-        f"median ms, {counts}",
-        f"{timing.base_ms:.3f}",
-        f"{timing.candidate_ms:.3f}",
-        span,
-        "3%",
-        timing.verdict,
-    )
+    what = f"median ms, {timing.sessions[0]} + {timing.sessions[1]} sessions"
+    limit = f"{EFFECT_LIMIT:.0%}"
+    return what, f"{timing.base_ms:.3f}", f"{timing.candidate_ms:.3f}", str(timing), limit, timing.verdict
 
 
 def _fact_rows(record: Record, runtimes: dict[str, str]) -> Iterable[tuple[str, ...]]:
