@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from matching.pairs import read_pairs
 from matching.wordpiece import PairTokenizer
 from mobilebert_export import samples
 from mobilebert_export.artefact import (
@@ -57,6 +56,8 @@ class ExportRequest:
     quant: str = "int8"
     seq_len: int = 128
     calibration: Path | None = None  # TSV of pairs; the bundled ones when None
+    text_a: str | None = None  # its columns, where their names are not known ones
+    text_b: str | None = None
     atol: float | None = None  # replaces the recipe's largest |Δlogit|
     opset: int = DEFAULT_OPSET
     force: bool = False
@@ -128,7 +129,11 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
 
 
 def verify_artefact(
-    directory: Path, model_name: str | None, pairs_file: Path | None, threads: int, console: Console
+    directory: Path,
+    model_name: str | None,
+    pairs: list[tuple[str, str]] | None,
+    threads: int,
+    console: Console,
 ) -> Verification:
     """Compare an existing artefact with its PyTorch model, on the tolerances in its recipe.json.
 
@@ -143,7 +148,7 @@ def verify_artefact(
         raise ExportRequestError(
             f"{directory}: made from {made['model']['name']!r}; give its directory with --model"
         )
-    pairs = read_pairs(pairs_file).pairs if pairs_file else samples.verification_pairs()
+    pairs = samples.verification_pairs() if pairs is None else pairs
     with step(console, "Load the PyTorch model"):
         model = load_model(model_name or SHIPPED)
     if model.source["sha256"] != made["model"]["sha256"]:
@@ -254,7 +259,7 @@ def _recipe(request: ExportRequest) -> Recipe:
 def _calibration_pairs(request: ExportRequest, recipe: Recipe) -> list[tuple[str, str]]:
     if request.calibration is None:
         return samples.calibration_pairs() if recipe.needs_calibration else []
-    pairs = read_calibration(request.calibration)
+    pairs = read_calibration(request.calibration, request.text_a, request.text_b)
     if not recipe.needs_calibration:
         raise ExportRequestError(
             f"--calibration is only read by --quant int8; {recipe.name} measures no ranges"

@@ -20,17 +20,24 @@ class CalibrationError(Exception):
     exit_code = 2
 
 
-def read_calibration(path: Path) -> list[tuple[str, str]]:
+def read_calibration(
+    path: Path, text_a: str | None = None, text_b: str | None = None
+) -> list[tuple[str, str]]:
     """The pairs of a TSV file (any format of `matching.pairs`), every row of it.
 
     Stricter than reading training data: the ranges of a few texts go into every answer of the artefact, so a
     file with damaged rows is refused rather than thinned.
 
+    Args:
+        path: the file.
+        text_a: column of the first texts; the names that public data sets use are found without it.
+        text_b: column of the second texts.
+
     Raises:
         PairFileError: see `matching.pairs.read_pairs`.
         CalibrationError: a row is damaged, or a text is too long to be one.
     """
-    table = read_pairs(path)
+    table = read_pairs(path, text_a, text_b)
     if len(table.problems):
         raise CalibrationError(
             f"{path}: unusable rows, fix or remove them: {'; '.join(table.problems.describe())}"

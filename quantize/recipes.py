@@ -72,8 +72,8 @@ class Recipe:
 _FLOAT = Tolerance(max_abs_logit=1e-4, min_label_agreement=0.995, min_rank_agreement=0.9999)
 _INT8 = Tolerance(max_abs_logit=None, min_label_agreement=0.98, min_rank_agreement=0.99)
 _TFLITE = {"tflite": "2.14"}
-# TFLite 2.14 knows no per-channel dynamic range: it computed nonsense without a word until the file said that it
-# needs newer operators (quantize/tflite.py). LiteRT 1.0 (TFLite 2.18) is right.
+# TFLite 2.14 knows no per-channel dynamic range: it computed nonsense without a word until the file said that
+# it needs newer operators (quantize/tflite.py). LiteRT 1.0 (TFLite 2.18) is right.
 _TFLITE_DYNAMIC = {"tflite": "2.18"}
 _ONNX = {"onnxruntime": "1.17"}
 # A padded key's score is the mask constant (-60): inside an int8 sum it would take most of the 256 steps from

@@ -21,7 +21,8 @@ class TfliteGraph:
         self._inputs = {
             entry.name.decode(): int(entry.tensorIndex) for entry in model.signatureDefs[0].inputs
         }
-        self._outputs = [int(entry.tensorIndex) for entry in model.signatureDefs[0].outputs]
+        self.inputs = [int(tensor) for tensor in model.subgraphs[0].inputs]
+        self.outputs = [int(tensor) for tensor in model.subgraphs[0].outputs]
 
     @classmethod
     def read(cls, path: Path) -> "TfliteGraph":
@@ -67,7 +68,7 @@ class TfliteGraph:
 
     def head(self) -> Iterator[Any]:
         """The operators that produce the outputs, back to and including the last linear layer."""
-        for output in self._outputs:
+        for output in self.outputs:
             op = self._producer[output]
             while True:
                 yield op

@@ -16,6 +16,8 @@ def export(
     calibration: Annotated[
         Path | None, Option(help="TSV of text pairs for int8 ranges; default: the bundled samples.")
     ] = None,
+    text_a: Annotated[str | None, Option(help="Column of the first texts in --calibration.")] = None,
+    text_b: Annotated[str | None, Option(help="Column of the second texts.")] = None,
     atol: Annotated[
         float | None, Option(help="Largest |Δlogit| against PyTorch; default: the recipe's.")
     ] = None,
@@ -41,6 +43,8 @@ def export(
         quant=quant,
         seq_len=seq_len,
         calibration=calibration,
+        text_a=text_a,
+        text_b=text_b,
         atol=atol,
         opset=opset,
         force=force,

@@ -17,11 +17,14 @@ class MatchRequestError(Exception):
 
 
 def match(
+    *,
     texts: Annotated[list[str] | None, Argument(metavar="TEXT_A TEXT_B", help="The two texts.")] = None,
     artefact: Annotated[Path, Option(help="Artefact folder.")] = Path("artefacts/matcher-int8"),
     pairs: Annotated[
         Path | None, Option(help="File of pairs (TSV, CSV, JSON Lines) instead of two texts.")
     ] = None,
+    text_a: Annotated[str | None, Option(help="Column of the first texts in --pairs.")] = None,
+    text_b: Annotated[str | None, Option(help="Column of the second texts.")] = None,
     threads: Annotated[int, Option(help="CPU threads.")] = 1,
     json_lines: Annotated[bool, Option("--json", help="One JSON object per pair.")] = False,
 ) -> None:
@@ -40,7 +43,7 @@ def match(
         raise MatchRequestError(f"{len(texts or ())} texts; give two, or a file with --pairs")
     if pairs is not None and texts:
         raise MatchRequestError("give either two texts or --pairs, not both")
-    asked = [(texts[0], texts[1])] if texts else read_pairs(pairs or "").pairs
+    asked = [(texts[0], texts[1])] if texts else read_pairs(pairs or "", text_a, text_b).pairs
     with silenced():
         matcher = Matcher.load(artefact, threads)
     progress = Console(stderr=True)

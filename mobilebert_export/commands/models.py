@@ -34,4 +34,4 @@ def models(as_json: Annotated[bool, Option("--json", help="Everything, as JSON."
         sizes = row["macs"], row["bytes"]["fp32"], row["bytes"]["int8"]
         table.add_row(name, *(f"{n / 1e6:,.1f}" for n in counts), *(f"{n / 1e6:,.0f}" for n in sizes))
     # A narrower terminal wraps the lines, but no figure is cut.
-    Console(width=max(Console().width, 128)).print(table)
+    Console(width=max(Console().width, 134)).print(table)

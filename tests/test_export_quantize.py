@@ -1,0 +1,153 @@
+"""Quantised files: what is int8 and what is float in them, and that the answers survive."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mobilebert_export import samples
+from mobilebert_export.report import describe_graph
+from mobilebert_export.runtime import Matcher
+from quantize import recipes
+from quantize.calibration import CalibrationError, encode_calibration, read_calibration
+from quantize.tflite_graph import TfliteGraph
+from tests import small_matcher
+
+
+def tensors(folder):
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(
+        str(folder / "model.tflite"), experimental_preserve_all_tensors=True, num_threads=1
+    )
+    return {detail["name"]: detail for detail in interpreter.get_tensor_details()}
+
+
+def test_every_target_and_quantisation_has_a_recipe_and_no_other_name_has():
+    names = {f"{target}-{quant}" for target, quant in itertools.product(recipes.TARGETS, recipes.QUANTS)}
+    assert set(recipes.RECIPES) == names
+    assert all(recipe.name == name for name, recipe in recipes.RECIPES.items())
+    for target, quant in (("coreml", "int8"), ("tflite", "int4"), ("tflite", ""), ("TFLITE", "int8")):
+        with pytest.raises(recipes.UnknownRecipeError, match="expected one of"):
+            recipes.find_recipe(target, quant)
+
+
+def test_float_tolerances_are_tight_and_int8_ones_hold_labels_and_order():
+    for recipe in recipes.RECIPES.values():
+        if recipe.quant == "none":
+            assert recipe.tolerance.max_abs_logit <= 1e-4
+        assert recipe.tolerance.min_label_agreement >= 0.98
+        assert recipe.tolerance.min_rank_agreement >= 0.98
+
+
+def test_names_survive_conversion_and_quantisation_in_signature_and_tensors():
+    for quant in ("none", "int8"):
+        graph = TfliteGraph.read(small_matcher.artefact("tflite", quant) / "model.tflite")
+        assert [graph.name(t) for t in graph.inputs] == ["input_ids", "attention_mask", "token_type_ids"]
+        assert [graph.name(t) for t in graph.outputs] == ["logits"]
+
+
+@pytest.mark.parametrize("quant", recipes.QUANTS)
+def test_xnnpack_takes_all_but_the_lookups_in_one_partition(quant):
+    found = describe_graph(small_matcher.artefact("tflite", quant) / "model.tflite", "tflite")["xnnpack"]
+    assert found["partitions"] == 1
+    assert set(found["left_out"]) <= {"EMBEDDING_LOOKUP", "RESHAPE", "CAST", "DEQUANTIZE"}
+    assert found["delegated_operators"] + sum(found["left_out"].values()) == found["all_operators"]
+
+
+def test_int8_tflite_is_int8_where_the_time_and_the_bytes_are_and_float_where_it_hurts():
+    folder = small_matcher.artefact("tflite", "int8")
+    graph, details = TfliteGraph.read(folder / "model.tflite"), tensors(folder)
+
+    def kind(tensor):
+        return np.dtype(details[graph.name(tensor)]["dtype"]).name
+
+    linear = [op for op in graph.operators if graph.kind(op) == "FULLY_CONNECTED"]
+    assert [kind(op.inputs[1]) for op in linear] == ["int8"] * (len(linear) - 1) + ["float32"]
+    for op in linear[:-1]:
+        scales = details[graph.name(op.inputs[1])]["quantization_parameters"]["scales"]
+        assert len(scales) == details[graph.name(op.inputs[1])]["shape"][0], "one scale per output channel"
+    for op in graph.operators:
+        if graph.kind(op) == "SOFTMAX":
+            assert kind(op.outputs[0]) == "float32"
+        if graph.kind(op) == "BATCH_MATMUL":
+            right = details[graph.name(op.inputs[1])]
+            assert np.dtype(right["dtype"]).name == "int8"
+            assert list(right["quantization_parameters"]["zero_points"]) == [0]
+    assert kind(graph.outputs[0]) == "float32"
+    words = max(details.values(), key=lambda detail: np.prod(detail["shape"]) * (detail["dtype"] == np.int8))
+    assert list(words["shape"]) == [30522, 32]
+    # The mask constant never meets an int8 tensor: no quantised range reaches it.
+    lowest = [
+        scale * (-128 - zero)
+        for detail in details.values()
+        if detail["dtype"] == np.int8 and len(detail["quantization_parameters"]["scales"]) == 1
+        for scale, zero in zip(
+            detail["quantization_parameters"]["scales"],
+            detail["quantization_parameters"]["zero_points"],
+            strict=True,
+        )
+    ]
+    assert min(lowest) > small_matcher.CONFIG.attention_mask_value / 2
+
+
+def test_dynamic_tflite_says_that_it_has_one_scale_per_channel():
+    graph = TfliteGraph.read(small_matcher.artefact("tflite", "dynamic") / "model.tflite")
+    versions = {graph.kind(op): graph.version(op) for op in graph.operators}
+    assert versions["FULLY_CONNECTED"] >= 12
+    assert versions["EMBEDDING_LOOKUP"] >= 4
+
+
+def test_static_onnx_is_signed_on_both_sides():
+    import onnx
+
+    proto = onnx.load(small_matcher.artefact("onnx", "int8") / "model.onnx")
+    kinds = {tensor.name: tensor.data_type for tensor in proto.graph.initializer}
+    casts = [node for node in proto.graph.node if node.op_type in ("QuantizeLinear", "DequantizeLinear")]
+    allowed = {onnx.TensorProto.INT8, onnx.TensorProto.INT32}  # int32: biases
+    assert {kinds[node.input[2]] for node in casts} <= allowed
+    assert proto.ir_version <= 9
+
+
+@pytest.mark.parametrize("target", recipes.TARGETS)
+def test_int8_is_a_third_of_the_size(target):
+    plain, small = (
+        (small_matcher.artefact(target, quant) / f"model.{target}").stat().st_size
+        for quant in ("none", "int8")
+    )
+    assert small < 0.4 * plain
+
+
+def test_both_targets_give_the_same_answers():
+    pairs = samples.verification_pairs()[:60]
+    logits = {
+        (target, quant): Matcher.load(small_matcher.artefact(target, quant)).logits(pairs)
+        for target in recipes.TARGETS
+        for quant in ("none", "int8")
+    }
+    np.testing.assert_allclose(logits["tflite", "none"], logits["onnx", "none"], atol=1e-5)
+    spread = np.ptp(logits["tflite", "none"], axis=0).max()
+    assert np.abs(logits["tflite", "int8"] - logits["onnx", "int8"]).max() < 0.1 * spread
+
+
+def test_padding_does_not_change_an_artefact():
+    """What lies in the padded ids and types can't reach the answer, in float and in int8."""
+    matcher = Matcher.load(small_matcher.artefact("tflite", "int8"))
+    encoded = matcher.tokenizer.encode(samples.verification_pairs()[:20], matcher.card.seq_len)
+    dirty = {name: values.copy() for name, values in encoded.items()}
+    padded = encoded["attention_mask"] == 0
+    dirty["input_ids"][padded] = 2023
+    dirty["token_type_ids"][padded] = 1
+    np.testing.assert_array_equal(matcher.logits_of(dirty), matcher.logits_of(encoded))
+
+
+def test_calibration_text_that_cannot_be_trusted_is_refused(tmp_path):
+    from matching.wordpiece import PairTokenizer
+
+    tokenizer = PairTokenizer.load(small_matcher.model_directory())
+    with pytest.raises(CalibrationError, match="at least 16"):
+        encode_calibration(samples.calibration_pairs()[:15], tokenizer, 64)
+    damaged = tmp_path / "damaged.tsv"
+    damaged.write_text("text_a\ttext_b\n" + "a\tb\n" * 30 + "only one field\n")
+    with pytest.raises(CalibrationError, match="line 32"):
+        read_calibration(damaged)
