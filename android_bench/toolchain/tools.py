@@ -49,6 +49,14 @@ TOOLS: dict[str, Tool] = {
         "usr/share/java/com.android.dx.jar",
         assumed=JAVA,
     ),
+    "arm64-python": Tool(
+        "the runner bundle's Python",
+        ("python3.11-minimal", "libpython3.11-stdlib", "libstdc++6", "libgomp1"),
+        "bookworm",
+        "usr/bin/python3.11",
+        architecture="arm64",
+        assumed=("dpkg", "debconf", "perl-base", "media-types", "tar", "libdb5.3", "libsqlite3-0"),
+    ),
 }
 
 

@@ -1,0 +1,1 @@
+"""Drive a phone over adb: choose it, watch it, put a bundle on it, measure and match there."""

@@ -1,0 +1,158 @@
+"""`mobilebert phone devices|bench|match|bundle`: measure and match on a phone over adb."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+if TYPE_CHECKING:
+    from android_bench.host.bench import Plan
+
+Told = Callable[[str], None]
+VERBS = {"devices": 0, "bench": 1, "match": 1, "bundle": 0}  # and how many arguments each needs
+
+
+class PhoneUsageError(Exception):
+    """An unknown verb, or arguments that do not belong to it."""
+
+    exit_code = 2
+
+
+def phone(
+    verb: Annotated[str, Argument(help="devices, bench, match or bundle.")],
+    what: Annotated[
+        list[str] | None,
+        Argument(help="bench: artefact folders; match: artefact folder, two texts; bundle: tflite or onnx."),
+    ] = None,
+    serial: Annotated[str | None, Option(help="Which device; needed when several are there.")] = None,
+    bundle: Annotated[
+        Path | None, Option(help="The runner; default: artefacts/runner-TARGET.tar, made by `phone bundle`.")
+    ] = None,
+    threads: Annotated[int, Option(help="Threads of the runtime.")] = 4,
+    cores: Annotated[str, Option(help="all, or fast: those above the slowest clock.")] = "all",
+    sessions: Annotated[int, Option(help="Interleaved sessions per artefact, a process each.")] = 7,
+    seconds: Annotated[float, Option(help="Steady measurement per session, after warm-up.")] = 5.0,
+    mode: Annotated[str, Option(help="padded: the network alone; text: a call from strings.")] = "padded",
+    pairs: Annotated[Path | None, Option(help="File of text pairs; default: built-in ones.")] = None,
+    out: Annotated[
+        Path | None, Option(help="bench: write OUT.json, OUT.md, OUT.png; bundle: the .tar to make.")
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
+) -> None:
+    """Measure and match on a phone over adb, without an app.
+
+    devices lists what is plugged in; bundle makes the self-contained program for 64-bit Arm that bench and
+    match put into the phone's /data/local/tmp; bench writes a record that `mobilebert gate` reads.
+    """
+    given = what or []
+    if verb not in VERBS:
+        raise PhoneUsageError(f"no verb {verb!r}; there is {', '.join(VERBS)}")
+    if len(given) < VERBS[verb]:
+        raise PhoneUsageError(f"`phone {verb}` needs an artefact folder")
+    from rich.console import Console
+
+    progress = Console(stderr=True)
+    if verb == "devices":
+        _devices()
+    elif verb == "bundle":
+        _bundle(given[0] if given else "tflite", out, force=force)
+    elif verb == "match":
+        texts = given[1:]
+        if (len(texts) == 2) == (pairs is not None):
+            raise PhoneUsageError(f"{len(texts)} texts; give two, or a file with --pairs")
+        with progress.status("") as status:
+            _match(Path(given[0]), texts, pairs, serial, bundle, threads, status.update)
+    else:
+        from android_bench.host.bench import Plan
+        from android_bench.pairs import PAIRS
+
+        asked = _read(pairs) if pairs else PAIRS
+        plan = Plan(tuple(map(Path, given)), sessions, seconds, threads, cores, mode, asked)
+        with progress.status("") as status:
+            _bench(plan, serial, bundle, out, status.update, force=force)
+
+
+def _devices() -> None:
+    from android_bench.host.adb import choose, list_phones
+    from android_bench.host.condition import THERMAL, Condition, PhoneFacts
+
+    for serial, state in list_phones():
+        line = f"{serial}\t{state}"
+        if state == "device":
+            device = choose(serial)
+            facts, now = PhoneFacts.of(device), Condition.of(device)
+            heat = "unknown" if now.thermal is None else THERMAL[now.thermal]
+            line += f"\t{facts.brand} {facts.model}\tAPI {facts.sdk}\t{','.join(facts.abis)}\tthermal {heat}"
+            line += f"\tbattery {'unknown' if now.battery_percent is None else f'{now.battery_percent}%'}"
+        sys.stdout.write(line + "\n")
+
+
+def _bundle(target: str, out: Path | None, *, force: bool) -> None:
+    from android_bench.runner.bundle import BundleError, make
+
+    path = out or _default_bundle(target)
+    if path.suffix != ".tar":
+        raise PhoneUsageError(f"--out {path}: give a name that ends in .tar")
+    if path.exists() and not force:
+        raise BundleError(f"{path} exists; choose another --out or give --force")
+    made = make(target, path)
+    sys.stdout.write(f"{path}\t{path.stat().st_size / 2**20:.0f} MiB\t{made.abi}\t{made.sha256[:16]}\n")
+
+
+def _bench(
+    plan: "Plan", serial: str | None, bundle: Path | None, out: Path | None, told: Told, *, force: bool
+) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from android_bench.host import bench, report
+    from android_bench.host.adb import choose
+    from android_bench.report import check_free
+    from android_bench.runner.bundle import Bundle
+    from mobilebert_export.artefact import read_card
+
+    if out:
+        check_free(out, force=force)
+    chosen = Bundle.read(bundle or _default_bundle(read_card(plan.artefacts[0]).target))
+    run = bench.bench(choose(serial), plan, chosen, told=told)
+    if out:
+        report.write(run, out)
+    console = Console()
+    console.width = max(console.width, 110)
+    console.print(Markdown(report.markdown(run)))
+
+
+def _match(
+    artefact: Path,
+    texts: list[str],
+    pairs: Path | None,
+    serial: str | None,
+    bundle: Path | None,
+    threads: int,
+    told: Told,
+) -> None:
+    from android_bench.host import bench
+    from android_bench.host.adb import choose
+    from android_bench.runner.bundle import Bundle
+    from mobilebert_export.artefact import read_card
+
+    asked = _read(pairs) if pairs else ((texts[0], texts[1]),)
+    chosen = Bundle.read(bundle or _default_bundle(read_card(artefact).target))
+    result = bench.match(choose(serial), artefact, asked, chosen, threads=threads, told=told)
+    for (a, b), score, label in zip(asked, result["scores"], result["labels"], strict=True):
+        row = {"score": round(score, 6), "label": label, "text_a": a, "text_b": b}
+        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n" if pairs else f"{score:.6f}\t{label}\n")
+
+
+def _read(pairs: Path) -> tuple[tuple[str, str], ...]:
+    from matching.pairs import read_pairs
+
+    table = read_pairs(pairs)
+    return tuple(zip(table.text_a, table.text_b, strict=True))
+
+
+def _default_bundle(target: str) -> Path:
+    return Path("artefacts") / f"runner-{target}.tar"
