@@ -1,0 +1,29 @@
+package mobilebert.bench.app;
+
+import java.io.File;
+import java.io.IOException;
+import mobilebert.bench.core.ArtefactCard;
+import mobilebert.bench.core.Network;
+
+/** Opens an artefact's model in the runtime its card names. */
+final class Networks {
+  private Networks() {}
+
+  /** Throws an {@link IOException} when this build of the app lacks the runtime, or the runtime refuses the file. */
+  static Network open(File folder, ArtefactCard card, int threads) throws IOException {
+    File model = new File(folder, card.modelFile);
+    try {
+      if (card.target.equals("tflite")) {
+        return new LiteRtNetwork(model, card.labels.size(), threads);
+      }
+      if (card.target.equals("onnx")) {
+        return new OnnxNetwork(model, threads);
+      }
+    } catch (LinkageError error) {
+      throw new IOException("this build has no " + card.target + " runtime; build the app with Gradle", error);
+    } catch (RuntimeException error) {
+      throw new IOException(card.modelFile + " is refused: " + error.getMessage(), error);
+    }
+    throw new IOException("io.json has an unknown target " + card.target);
+  }
+}
