@@ -1,8 +1,8 @@
 """How many instructions the runtime executes for one inference, counted by valgrind's callgrind.
 
-A second opinion that noise cannot touch: two counts of one artefact differed by 0.0003% on a busy machine. It is
-not time (a cache miss counts as one instruction, and valgrind offers AVX2 but no AVX-512 to the kernels), so the
-gate reads only its change. The kernels' names make it an operator profile as well.
+A second opinion that noise cannot touch: two counts of one artefact differed by 0.0003% on a busy machine. It
+is not time (a cache miss counts as one instruction, and valgrind offers AVX2 but no AVX-512 to the kernels),
+so the gate reads only its change. The kernels' names make it an operator profile as well.
 """
 
 import os
