@@ -1,0 +1,33 @@
+# Targets of the Android work; the project's Makefile includes this file and defines BIN, READY and READY_DEV.
+ANDROID_TOOLS ?= build/android-tools
+ANDROID_RUNNERS := $(ANDROID_TOOLS)/runner-tflite.tar $(ANDROID_TOOLS)/runner-onnx.tar
+RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py machine.py runner/device.py runner/run.sh) \
+	android_bench/runner/bundle.py $(addprefix matching/,__init__.py wordpiece.py) \
+	$(addprefix mobilebert_export/,__init__.py artefact.py runtime.py)
+export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
+
+.PHONY: android-tools android-test android-test-all android-artefacts apk
+
+android-tools: $(READY) ## fetch what the Android tests use; says what this machine cannot get
+	-$(BIN)/python -m android_bench.toolchain.tools
+	-$(MAKE) --keep-going $(ANDROID_RUNNERS)
+
+$(ANDROID_TOOLS)/runner-%.tar: $(RUNNER_SOURCES) requirements.lock | $(READY)
+	$(BIN)/mobilebert phone bundle $* --out $@ --force
+
+android-test: android-tools $(READY_DEV) ## Java core, driver on a real adbd, APK, Arm kernels of two processors
+	$(BIN)/python -m pytest tests/test_phone_core.py tests/test_phone_host.py tests/test_phone_app.py \
+		tests/test_phone_arm.py
+
+android-artefacts: $(READY) ## the shipped matcher as int8 for both runtimes, for the Arm comparison and the APK
+	test -d artefacts/matcher-int8 || \
+		$(BIN)/mobilebert export --target tflite --quant int8 --out artefacts/matcher-int8
+	test -d artefacts/matcher-int8-onnx || \
+		$(BIN)/mobilebert export --target onnx --quant int8 --out artefacts/matcher-int8-onnx
+
+android-test-all: android-tools android-artefacts $(READY_DEV) ## the same with the shipped artefacts, on four processors
+	MOBILEBERT_ANDROID_ALL=1 $(BIN)/python -m pytest tests/test_phone_core.py tests/test_phone_host.py \
+		tests/test_phone_app.py tests/test_phone_arm.py
+
+apk: android-tools android-artefacts ## the app without Gradle: build/mobilebert-bench.apk, no runtime inside
+	$(BIN)/python -m android_bench.toolchain.apk build/mobilebert-bench.apk artefacts/matcher-int8

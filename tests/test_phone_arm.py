@@ -1,0 +1,141 @@
+"""Promise: an artefact's answers on Arm are those on x86, whatever the generation of the processor.
+
+The bundle that goes to a phone runs here in user-mode emulation, which executes the real Arm kernels of the
+runtimes; a model of each generation picks other ones (plain, dot product, int8 matrix product, SVE).
+"""
+
+import json
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from android_bench.pairs import PAIRS
+from android_bench.runner.bundle import OUR_FILES, ROOT, Bundle
+from android_bench.toolchain import tools
+from mobilebert_export.runtime import Matcher, positive_probability, read_card
+from tests.small_matcher import artefact
+from tests.test_phone_host import require, run_lab
+
+# `make android-test-all` runs all of them; each push the oldest, and the one with every extension.
+CPUS = ("cortex-a53", "cortex-a76", "cortex-a710", "max")
+ALL = os.environ.get("MOBILEBERT_ANDROID_ALL") == "1"
+CHOSEN = CPUS if ALL else (CPUS[0], CPUS[-1])
+SHIPPED = {"tflite": ROOT / "artefacts" / "matcher-int8", "onnx": ROOT / "artefacts" / "matcher-int8-onnx"}
+SHIPPED_PAIRS = 3
+# Largest difference of a probability. In the TFLite recipe softmax stays float: its last bit differs between
+# processors, so one activation in many thousands rounds to the neighbouring int8 step.
+SHIPPED_BOUND = {"tflite": 0.02, "onnx": 0.02}
+
+
+def bundle(target):
+    path = tools.tools_folder() / f"runner-{target}.tar"
+    if not path.exists():
+        pytest.skip(f"not run: no {path.name}; run `make android-tools`")
+    with tarfile.open(path) as tar:
+        stale = [
+            name for name in OUR_FILES if tar.extractfile(f"site/{name}").read() != (ROOT / name).read_bytes()
+        ]
+    assert not stale, f"{path.name} has older {', '.join(stale)}: run `make android-tools`"
+    return Bundle.read(path)
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    """Target → folder of the unpacked bundle, made when first asked for."""
+    made = {}
+
+    def folder(target):
+        if target not in made:
+            made[target] = tmp_path_factory.mktemp(f"runner-{target}")
+            with tarfile.open(bundle(target).path) as tar:
+                tar.extractall(made[target], filter="data")
+        return made[target]
+
+    return folder
+
+
+def on_arm(cpu, home, folder, pairs, tmp_path):
+    """Logits (N, labels) of pairs, computed by the bundle on an emulated processor."""
+    (qemu,) = require("qemu")
+    task = {"action": "match", "folder": str(folder), "pairs": pairs, "threads": 1, "cores": "all"}
+    task |= {"nonce": "0", "out": str(tmp_path / "result.json")}
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    loader = [home / "bin/ld-linux-aarch64.so.1", "--library-path", home / "lib", home / "bin/python3.11"]
+    command = [qemu / "usr/bin/qemu-aarch64", "-cpu", cpu, *loader, "-m", "android_bench.runner.device"]
+    environment = {"PYTHONHOME": str(home), "PYTHONPATH": str(home / "site"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*map(str, command), str(tmp_path / "task.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+        env=os.environ | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["device"]["architecture"] == "aarch64"
+    return np.array(result["logits"], np.float32)
+
+
+def compare(cpu, unpacked, folder, pairs, tmp_path):
+    """Logits here and on an emulated Arm processor."""
+    target = read_card(folder).target
+    here = Matcher.load(folder).logits(pairs)
+    there = on_arm(cpu, unpacked(target), folder, pairs, tmp_path)
+    assert here.shape == there.shape
+    assert np.ptp(here[:, 0]) > 0
+    return here, there
+
+
+def shipped(target):
+    folder = SHIPPED[target]
+    if not folder.is_dir():
+        pytest.skip(f"not run: no {folder.relative_to(ROOT)}; run `make android-artefacts`")
+    return folder
+
+
+@pytest.mark.parametrize("cpu", CHOSEN)
+def test_float_tflite_differs_in_rounding_only(cpu, unpacked, tmp_path):
+    here, there = compare(cpu, unpacked, artefact("tflite", "none"), PAIRS[:12], tmp_path)
+    assert np.allclose(here, there, rtol=0, atol=1e-5 * np.abs(here).max())
+
+
+@pytest.mark.parametrize("cpu", CHOSEN)
+def test_int8_onnx_is_bit_identical(cpu, unpacked, tmp_path):
+    here, there = compare(cpu, unpacked, artefact("onnx", "int8"), PAIRS[:12], tmp_path)
+    assert np.array_equal(here, there), np.abs(here - there).max()
+
+
+@pytest.mark.parametrize("target", SHIPPED)
+@pytest.mark.parametrize("cpu", CHOSEN)
+def test_shipped_int8_artefacts_decide_alike(cpu, target, unpacked, tmp_path):
+    folder = shipped(target)
+    here, there = compare(cpu, unpacked, folder, PAIRS[:SHIPPED_PAIRS], tmp_path)
+    matcher = Matcher.load(folder)
+    one, other = positive_probability(here, matcher.card), positive_probability(there, matcher.card)
+    assert np.abs(one - other).max() <= SHIPPED_BOUND[target]
+    assert [matcher.label(p) for p in one] == [matcher.label(p) for p in other]
+
+
+def test_from_this_machine_through_adb_to_arm_and_back(tmp_path):
+    """`mobilebert phone bench` and `match` end to end: push, run under emulation, pull, check, report."""
+    adbd, qemu = require("adbd", "qemu")
+    runner = bundle("tflite")
+    folder = artefact("tflite", "none")
+    work = {"adbd": str(adbd), "qemu": str(qemu / "usr/bin/qemu-aarch64"), "arm_bundle": str(runner.path)}
+    work |= {"arm_artefact": str(folder), "artefact": str(folder), "pairs": [list(p) for p in PAIRS[:2]]}
+    found = run_lab(tmp_path, ["emulated_arm"], **work)["emulated_arm"]
+    assert found["code"] == 0, found
+    assert "emulated: no latency claim" in found["out"]
+    data = json.loads((tmp_path / "emulated.json").read_text())
+    assert data["mobilebert"]["emulated"] is True
+    assert data["machine"]["architecture"] == "aarch64"
+    assert "emulated: no latency claim" in Path(tmp_path / "emulated.md").read_text()
+    assert found["match"]["code"] == 0, found["match"]
+    scores = [json.loads(line)["score"] for line in found["match"]["out"].splitlines()]
+    expected = Matcher.load(folder).score(PAIRS[:2])
+    assert np.allclose(scores, expected, rtol=0, atol=1e-5)
