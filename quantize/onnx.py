@@ -14,9 +14,6 @@ from quantize.recipes import Recipe
 
 # An extra option of the quantiser: results of products stay float, so that the bias is added exactly.
 _FLOAT_RESULTS = {"OpTypesToExcludeOutputQuantization": ["MatMul", "Gemm"]}
-# The operators that hold nearly all multiplications and bytes; what is between them stays float, softmax and
-# mask addition among it.
-_QUANTIZED = ["MatMul", "Gemm", "Gather"]
 
 
 def quantize_onnx(
@@ -37,7 +34,7 @@ def quantize_onnx(
         ort.quantize_dynamic(
             source,
             target,
-            op_types_to_quantize=_QUANTIZED,
+            op_types_to_quantize=list(recipe.integer_operators),
             per_channel=True,
             reduce_range=True,
             weight_type=ort.QuantType.QInt8,
@@ -61,7 +58,7 @@ def quantize_onnx(
         target,
         Reader(calibration or {}),
         quant_format=ort.QuantFormat.QDQ,
-        op_types_to_quantize=_QUANTIZED,
+        op_types_to_quantize=list(recipe.integer_operators),
         per_channel=True,
         activation_type=ort.QuantType.QInt8,
         weight_type=ort.QuantType.QInt8,

@@ -18,9 +18,6 @@ class TfliteGraph:
         self.operators = list(model.subgraphs[0].operators)
         self._producer = {int(t): op for op in self.operators for t in op.outputs}
         self.signature: str = model.signatureDefs[0].signatureKey.decode()
-        self._inputs = {
-            entry.name.decode(): int(entry.tensorIndex) for entry in model.signatureDefs[0].inputs
-        }
         self.inputs = [int(tensor) for tensor in model.subgraphs[0].inputs]
         self.outputs = [int(tensor) for tensor in model.subgraphs[0].outputs]
 
@@ -46,35 +43,15 @@ class TfliteGraph:
         """Tensor name."""
         return self._tensors[tensor].name.decode()
 
-    def fed_by(self, input_name: str) -> Iterator[Any]:
-        """Operators that compute on an input: those fed by it alone, and the first ones that mix it in."""
-        pure = {self._inputs[input_name]}
-        for op in self.operators:
-            operands = [int(t) for t in op.inputs if t >= 0]
-            if pure.isdisjoint(operands):
-                continue
-            yield op
-            if all(t in pure or self._is_constant(t) for t in operands):
-                pure.update(int(t) for t in op.outputs)
+    def producer(self, tensor: int) -> Any | None:
+        """The operator that writes a tensor; None for inputs and constants."""
+        return self._producer.get(tensor)
 
-    def elementwise_before(self, op: Any) -> Iterator[Any]:
-        """The scale and mask operators between a matrix product and the softmax that reads it."""
-        frontier = [int(op.inputs[0])]
-        while frontier:
-            before = self._producer.get(frontier.pop())
-            if before is not None and self.kind(before) in ("ADD", "MUL", "RESHAPE"):
-                yield before
-                frontier.extend(int(t) for t in before.inputs if t >= 0)
-
-    def head(self) -> Iterator[Any]:
-        """The operators that produce the outputs, back to and including the last linear layer."""
-        for output in self.outputs:
-            op = self._producer[output]
-            while True:
-                yield op
-                if self.kind(op) == "FULLY_CONNECTED":
-                    break
-                op = self._producer[int(op.inputs[0])]
+    def origin(self, op: Any | None) -> Any | None:
+        """The operator that computed the values which `op` passes on; `op` itself if it computes."""
+        while op is not None and self.kind(op) in _MOVES:
+            op = self.producer(int(op.inputs[0]))
+        return op
 
     def same_values(self, tensor: int) -> Iterator[str]:
         """A tensor and those it was moved from, up to the operator that computed the values."""
@@ -84,6 +61,3 @@ class TfliteGraph:
             if op is None or self.kind(op) not in _MOVES:
                 return
             tensor = int(op.inputs[0])
-
-    def _is_constant(self, tensor: int) -> bool:
-        return tensor not in self._producer and tensor not in self._inputs.values()

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from matching.wordpiece import PairTokenizer
 from mobilebert_export import samples
-from mobilebert_export.artefact import INPUT_NAMES, ArtefactCard
+from mobilebert_export.artefact import ArtefactCard
 from mobilebert_export.verification import (
     TooFewPairsError,
     VerificationError,
