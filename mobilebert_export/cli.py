@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "match": "Score one pair, or a TSV file of pairs, with an artefact.",
     "bench": "Measure the latency and memory of artefacts, interleaved; or draw all recorded runs.",
     "gate": "Fail when an artefact is slower or larger than another.",
+    "phone": "Measure and match on a phone over adb; make the program it runs there.",
+    "import-tensorflow": "Turn a Google BERT or MobileBERT checkpoint into a model directory.",
     "models": "List the model presets: parameters, MACs, bytes.",
 }
 
