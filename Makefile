@@ -2,23 +2,28 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready-$(shell cat requirements.lock pyproject.toml | sha256sum | cut -c1-16)
 ARTEFACT ?= artefacts/matcher-int8
+# The stamps carry a hash of what was installed: a changed lock installs again.
+hash = $(shell cat $(1) | sha256sum | cut -c1-16)
+READY := $(VENV)/.ready-$(call hash,requirements.lock pyproject.toml)
+READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.lock pyproject.toml)
+# Processes of the test run; each keeps its libraries to one thread.
+WORKERS ?= 2
 
 .PHONY: export test lint format bench clean
 
 export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 	$(BIN)/mobilebert export --model shipped --target tflite --quant int8 --seq-len 128 --out $(ARTEFACT) --force
 
-test: $(READY) ## what CI runs after lint
-	$(BIN)/python -m pytest
+test: $(READY_DEV) ## what CI runs after lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-lint: $(READY)
+lint: $(READY_DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(READY_DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -27,15 +32,20 @@ bench: $(READY) ## latency of the shipped matcher, int8 beside fp32, interleaved
 	$(BIN)/mobilebert export --model shipped --quant int8 --out $(ARTEFACT) --force
 	$(BIN)/mobilebert bench artefacts/matcher-fp32 $(ARTEFACT) --threads 4
 
-# The stamp carries a hash of what was installed: a changed lock installs again.
 $(READY): requirements.lock pyproject.toml
 	@echo "setting up $(VENV): the locked packages, a minute or two"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip==26.3
 	$(BIN)/python -m pip install --progress-bar on --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
-	@rm -f $(VENV)/.ready-*
+	@touch $@
+
+$(READY_DEV): $(READY) requirements-dev.lock
+	@echo "adding the test tools to $(VENV)"
+	$(BIN)/python -m pip install --progress-bar on --requirement requirements.lock --requirement requirements-dev.lock
 	@touch $@
 
 clean:
 	rm -rf $(VENV) artefacts build *.egg-info
+
+include android_bench/android.mk
