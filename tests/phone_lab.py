@@ -167,7 +167,7 @@ class Lab:
 
 
 def no_device(lab):
-    return lab.bench(lab.bundle())
+    return lab.bench(lab.bundle()) | {"devices": lab.phone("devices")}
 
 
 def happy(lab):

@@ -141,6 +141,11 @@ def test_what_goes_wrong_has_its_own_outcome(found, scenario, code, words):
     assert found[scenario]["out"] == ""
 
 
+def test_an_empty_list_of_devices_says_what_to_do(found):
+    assert found["no_device"]["devices"]["code"] == 2
+    assert "USB debugging" in found["no_device"]["devices"]["error"]
+
+
 def test_a_device_that_dies_is_named_and_fails_at_once(found):
     assert "127.0.0.1:" in found["dies"]["error"]
     assert "lost during" in found["dies"]["error"] or "did not end" in found["dies"]["error"]

@@ -18,6 +18,8 @@ import adbutils
 # What adbutils lets through when a device or the server disappears in the middle of a message.
 BROKEN = (adbutils.AdbError, OSError, EOFError, struct.error, AssertionError)
 
+NO_DEVICE = "no device; plug one in, switch on Developer options › USB debugging and allow this computer"
+
 
 class PhoneChoiceError(Exception):
     """No device, several, or one that can't be used."""
@@ -129,9 +131,7 @@ def choose(serial: str | None = None) -> Phone:
     found = dict(list_phones())
     wanted = serial or os.environ.get("ANDROID_SERIAL")
     if not found:
-        raise PhoneChoiceError(
-            "no device; plug one in, switch on Developer options › USB debugging and allow this computer"
-        )
+        raise PhoneChoiceError(NO_DEVICE)
     if wanted is None and len(found) > 1:
         raise PhoneChoiceError(f"{len(found)} devices ({', '.join(sorted(found))}); say which with --serial")
     wanted = wanted or next(iter(found))

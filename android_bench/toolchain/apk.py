@@ -101,23 +101,26 @@ def build(out: Path, artefacts: Sequence[Path], work: Path) -> Path:
     generated.mkdir()
     manifest = _manifest(settings, work / "AndroidManifest.xml")
     base = work / "base.apk"
-    options = ["-f", "-m", "-J", generated, "-M", manifest, "-S", APP / "src/main/res", "-I", sdk.platform]
-    sdk.aapt("package", *options, "-A", work / "assets", "-0", "tflite", "-0", "onnx", "-F", base)
+    sources: list[str | Path] = [
+        "-M",
+        manifest,
+        "-S",
+        APP / "src/main/res",
+        "-A",
+        work / "assets",
+        "-I",
+        sdk.platform,
+    ]
+    stored = ("-0", "tflite", "-0", "onnx")  # uncompressed, so that the app can map the model
+    sdk.aapt("package", "-f", "-m", *sources, *stored, "-J", generated, "-F", base)
     _add_code(base, work, [generated], sdk)
     aligned = work / "aligned.apk"
     sdk.zipalign("-f", "-p", "4", base, aligned)
     key = _debug_key(work / "debug.p12")
     part = out.with_suffix(".part")
-    credentials = ["--ks", key, "--ks-pass", "pass:android", "--ks-key-alias", "debug"]
-    schemes = [
-        "--v1-signing-enabled",
-        "false",
-        "--v2-signing-enabled",
-        "true",
-        "--v3-signing-enabled",
-        "true",
-    ]
-    minimum = ["--min-sdk-version", str(settings.min_sdk)]
+    credentials = ("--ks", str(key), "--ks-pass", "pass:android", "--ks-key-alias", "debug")
+    schemes = (f"--v{number}-signing-enabled={on}" for number, on in ((1, "false"), (2, "true"), (3, "true")))
+    minimum = ("--min-sdk-version", str(settings.min_sdk))
     sdk.apksigner("sign", *credentials, *schemes, *minimum, "--out", part, aligned)
     out.parent.mkdir(parents=True, exist_ok=True)
     part.rename(out)

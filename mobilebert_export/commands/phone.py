@@ -76,10 +76,13 @@ def phone(
 
 
 def _devices() -> None:
-    from android_bench.host.adb import choose, list_phones
+    from android_bench.host.adb import NO_DEVICE, PhoneChoiceError, choose, list_phones
     from android_bench.host.condition import THERMAL, Condition, PhoneFacts
 
-    for serial, state in list_phones():
+    found = list_phones()
+    if not found:
+        raise PhoneChoiceError(NO_DEVICE)
+    for serial, state in found:
         line = f"{serial}\t{state}"
         if state == "device":
             device = choose(serial)
