@@ -1,6 +1,6 @@
 """Today's habit, measured: cosine of all-MiniLM-L6-v2 sentence embeddings, threshold fitted on dev.
 
-    python benchmarks/cosine_baseline.py FOLDER OUT.json      (FOLDER has train.tsv, dev.tsv, test.tsv)
+python benchmarks/cosine_baseline.py FOLDER OUT.json      (FOLDER has train.tsv, dev.tsv, test.tsv)
 """
 
 import sys

@@ -10,6 +10,7 @@ from models.pretrained import (
     ModelFileError,
     load_classifier,
     load_pretrained,
+    read_config,
     save_pretrained,
     shipped_directory,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "load_pretrained",
     "packaged_directory",
     "preset",
+    "read_config",
     "save_pretrained",
     "shipped_directory",
 ]

@@ -17,6 +17,22 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True)
+class KroneckerRule:
+    """Which layers are sums of Kronecker products, and of which shape (KroneckerBERT Eq. 1, Table 1).
+
+    A row of the `kronecker` table of config.json; of several rules for one layer the first holds.
+    """
+
+    # Shell-style pattern of layer names inside the encoder, such as *.attention.self.*
+    layers: str
+    # Rows and columns of the first factor. An embedding keeps all its rows: m1 is the vocabulary.
+    m1: int
+    n1: int
+    # Number of products in the sum.
+    rank: int = 1
+
+
+@dataclass(frozen=True)
 class EncoderConfig:
     """Shape of a BERT or of a (inverted-)bottleneck BERT: MobileBERT, its tiny variant, IB-BERT.
 
@@ -55,6 +71,7 @@ class EncoderConfig:
     # Additive score of a padded key. exp(-60) vanishes beside any real key in float32, and unlike -1e9 or
     # -10000 it leaves an int8 attention score a usable scale if a runtime does quantise the sum.
     attention_mask_value: float = -60.0
+    kronecker: tuple[KroneckerRule, ...] = ()
 
     def __post_init__(self) -> None:
         """Check names and divisibility once, where the config is made."""
@@ -95,6 +112,11 @@ class EncoderConfig:
                 del out[name]
         else:
             out |= {"use_bottleneck": True, "trigram_input": True}
+        if self.kronecker:
+            # `transformers` would read a plain "bert" and silently fill the missing matrices with noise.
+            out["model_type"] = _KRONECKER + self.model_type
+        else:
+            del out["kronecker"]
         return out
 
     @classmethod
@@ -104,7 +126,7 @@ class EncoderConfig:
         Raises:
             ConfigError: the file asks for something these networks do not compute.
         """
-        model_type = values.get("model_type")
+        model_type = str(values.get("model_type")).removeprefix(_KRONECKER)
         if model_type not in MODEL_TYPES:
             raise ConfigError(
                 f"config: model_type is {model_type!r}; expected one of {', '.join(MODEL_TYPES)}"
@@ -114,9 +136,14 @@ class EncoderConfig:
                 raise ConfigError(f"config: {name} is {values[name]!r}; only {required!r} is supported")
         defaults = _MOBILEBERT_DEFAULTS if model_type == "mobilebert" else {}
         known = {f.name for f in fields(cls)}
-        return cls(**(defaults | {k: v for k, v in values.items() if k in known}))
+        ours = {
+            "model_type": model_type,
+            "kronecker": tuple(KroneckerRule(**rule) for rule in values.get("kronecker", ())),
+        }
+        return cls(**(defaults | {k: v for k, v in values.items() if k in known} | ours))
 
 
+_KRONECKER = "kronecker-"
 _BOTTLENECK_ONLY = (
     "normalization_type",
     "embedding_size",

@@ -9,10 +9,22 @@ from torch import Tensor, nn
 
 from models.bert import Bert
 from models.config import ConfigError, EncoderConfig
+from models.kronecker_compress import use_kronecker_layers
 from models.layers import Encoder, activation, initialise
 from models.mobilebert import MobileBert
 
 ENCODERS: dict[str, Callable[[EncoderConfig], Encoder]] = {"bert": Bert, "mobilebert": MobileBert}
+
+
+def make_encoder(config: EncoderConfig) -> Encoder:
+    """A bare encoder, its Kronecker layers in place; torch's default random weights.
+
+    Raises:
+        ConfigError: a Kronecker rule of the config does not fit the encoder.
+    """
+    encoder = ENCODERS[config.model_type](config)
+    use_kronecker_layers(encoder, config.kronecker)
+    return encoder
 
 
 class PairClassifier(nn.Module):
@@ -22,7 +34,7 @@ class PairClassifier(nn.Module):
         super().__init__()
         self.config = config
         self.num_labels = num_labels
-        self.encoder = ENCODERS[config.model_type](config)
+        self.encoder = make_encoder(config)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.classifier = nn.Linear(config.hidden_size, num_labels)
 
@@ -41,7 +53,7 @@ class SpanQA(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.config = config
-        self.encoder = ENCODERS[config.model_type](config)
+        self.encoder = make_encoder(config)
         self.encoder.pooler = None  # no sequence-level output is read
         self.qa_outputs = nn.Linear(config.hidden_size, 2)
 
@@ -84,7 +96,7 @@ class PretrainingHead(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.config = config
-        self.encoder = ENCODERS[config.model_type](config)
+        self.encoder = make_encoder(config)
         self.cls = nn.ModuleDict(
             {"predictions": _Predictions(config), "seq_relationship": nn.Linear(config.hidden_size, 2)}
         )
@@ -119,7 +131,7 @@ def build(
         torch.manual_seed(seed)
     model: nn.Module
     if head is None:
-        model = ENCODERS[config.model_type](config)
+        model = make_encoder(config)
     elif head == "pair_classifier":
         model = PairClassifier(config, num_labels)
     elif head == "regression":

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from models.config import EncoderConfig
-from models.heads import ENCODERS
+from models.heads import make_encoder
+from models.kronecker import KroneckerLinear
 
 SEQUENCE = 128  # the papers' latency setting
 
@@ -23,13 +24,13 @@ def inventory(config: EncoderConfig, seq_len: int = SEQUENCE) -> dict[str, Any]:
         4 for biases and norms.
     """
     with torch.device("meta"):
-        encoder = ENCODERS[config.model_type](config)
+        encoder = make_encoder(config)
     parameters: dict[str, int] = {}
     matrix = 0
     for name, tensor in encoder.named_parameters():
         part = _part(name)
         parameters[part] = parameters.get(part, 0) + tensor.numel()
-        matrix += tensor.numel() if tensor.dim() == 2 else 0
+        matrix += tensor.numel() if tensor.dim() > 1 else 0
     total = sum(parameters.values())
     return {
         "parameters": parameters | {"total": total},
@@ -57,8 +58,10 @@ def _part(name: str) -> str:
 def _macs(encoder: nn.Module, config: EncoderConfig, seq_len: int) -> int:
     total = 0
     for name, module in encoder.named_modules():
+        positions = 1 if name.startswith("pooler") else seq_len
         if isinstance(module, nn.Linear):
-            positions = 1 if name.startswith("pooler") else seq_len
             total += module.in_features * module.out_features * positions
+        elif isinstance(module, KroneckerLinear):
+            total += module.macs * positions
     # Q·Kᵀ and P·V: S × S × (A·D) each.
     return total + config.num_hidden_layers * 2 * seq_len * seq_len * config.attention_size

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.config import EncoderConfig
+from models.kronecker import KroneckerEmbedding, KroneckerLinear
 
 
 @dataclass
@@ -187,6 +188,8 @@ def initialise(module: nn.Module, std: float) -> None:
             nn.init.normal_(part.weight, std=std)
             if part.bias is not None:
                 nn.init.zeros_(part.bias)
+        elif isinstance(part, KroneckerLinear | KroneckerEmbedding):
+            part.initialise(std)
         elif isinstance(part, nn.Embedding):
             nn.init.normal_(part.weight, std=std)
             if part.padding_idx is not None:

@@ -87,9 +87,12 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
         ModelFileError: files are missing, damaged, or their tensors do not fit the config.
     """
     directory = Path(directory)
-    config = _read_config(directory / "config.json")
+    config = read_config(directory)
     tensors = _read_tensors(directory / "model.safetensors")
-    model = _empty_model(config, tensors, num_labels, seed)
+    try:
+        model = _empty_model(config, tensors, num_labels, seed)
+    except ConfigError as error:
+        raise ModelFileError(f"{directory / 'config.json'}: {error}") from error
     expected = model.state_dict()
     fresh = {
         k for k in expected if num_labels is not None and k.startswith(("classifier.", "encoder.pooler."))
@@ -108,6 +111,26 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
             )
     model.load_state_dict({k: tensors.get(k, v).float() for k, v in expected.items()})
     return model.eval()
+
+
+def read_config(directory: str | Path) -> EncoderConfig:
+    """The config of a model directory, without its weights.
+
+    Raises:
+        ModelFileError: config.json is missing, damaged, or not of one of our networks.
+    """
+    path = Path(directory) / "config.json"
+    if not path.is_file():
+        raise ModelFileError(
+            f"{path}: no such file; a model directory needs config.json and model.safetensors"
+        )
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return EncoderConfig.from_dict(values)
+    except ConfigError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"{path}: not a model config ({error})") from error
 
 
 def load_classifier(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> PairClassifier:
@@ -185,6 +208,7 @@ def _write(model: nn.Module, directory: Path, half: bool) -> None:
         for k, v in model.state_dict().items()
     }
     save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
+    (directory / "model.safetensors").chmod(0o644)  # safetensors makes it readable by its owner only
 
 
 def _published_name(name: str, config: EncoderConfig) -> str:
@@ -192,20 +216,6 @@ def _published_name(name: str, config: EncoderConfig) -> str:
     head, _, rest = name.partition(".")
     inside_head = head == "encoder" and not rest.startswith("layer.")
     return f"{config.model_type}.{rest}" if inside_head else name
-
-
-def _read_config(path: Path) -> EncoderConfig:
-    if not path.is_file():
-        raise ModelFileError(
-            f"{path}: no such file; a model directory needs config.json and model.safetensors"
-        )
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        return EncoderConfig.from_dict(values)
-    except ConfigError as error:
-        raise ModelFileError(f"{path}: {error}") from error
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"{path}: not a model config ({error})") from error
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
@@ -230,7 +240,7 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 def _empty_model(
     config: EncoderConfig, tensors: dict[str, Tensor], num_labels: int | None, seed: int
 ) -> nn.Module:
-    bare = "embeddings.word_embeddings.weight" in tensors
+    bare = any(name.startswith("embeddings.word_embeddings.") for name in tensors)
     if bare and num_labels is not None:
         for name in list(tensors):
             tensors[f"encoder.{name}"] = tensors.pop(name)

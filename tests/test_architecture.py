@@ -1,4 +1,4 @@
-"""Promise of the house: imports point one way, and what runs an artefact carries neither torch nor TensorFlow."""
+"""Promise of the house: imports point one way; what runs an artefact carries no training package."""
 
 import ast
 import subprocess
@@ -18,7 +18,12 @@ ROOMS = {
     "android_bench": {"matching", "mobilebert_export"},
 }
 # What android_bench may use of the rooms that know torch: the parts that do not.
-TORCH_FREE = {"mobilebert_export.runtime", "mobilebert_export.artefact", "matching.wordpiece", "matching.pairs"}
+TORCH_FREE = {
+    "mobilebert_export.runtime",
+    "mobilebert_export.artefact",
+    "matching.wordpiece",
+    "matching.pairs",
+}
 
 
 def imports(path):
@@ -56,13 +61,16 @@ def test_nothing_outside_the_program_imports_it():
         str(path.relative_to(ROOT))
         for room in ROOMS
         for path in sorted((ROOT / room).rglob("*.py"))
-        if path.name != "__main__.py" and "commands" not in path.parts
+        if path.name != "__main__.py"
+        and "commands" not in path.parts
         and any(n.startswith(("mobilebert_export.cli", "mobilebert_export.commands")) for n in imports(path))
     ]
     assert not wrong
 
 
-@pytest.mark.parametrize("module", ["mobilebert_export.runtime", "mobilebert_export.cli", "matching.wordpiece"])
+@pytest.mark.parametrize(
+    "module", ["mobilebert_export.runtime", "mobilebert_export.cli", "matching.wordpiece"]
+)
 def test_what_runs_an_artefact_loads_no_training_package(module):
     heavy = "torch", "tensorflow", "transformers", "scipy", "sklearn", "pyarrow", "matplotlib", "onnx"
     code = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"

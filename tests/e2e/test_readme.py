@@ -13,7 +13,7 @@ from mobilebert_export import samples
 from tests.conftest import ROOT
 
 BIN = Path(sys.executable).parent
-# Commands whose defaults measure for minutes: the flags that make them short, and the exit code that is then right.
+# Commands that measure for minutes: the flags that make them short, and the exit code that is then right.
 SHORTENED = {
     "mobilebert bench artefacts": ("--sessions 1 --seconds 0.2", 0),
     "mobilebert gate": ("--sessions 1 --seconds 0.2", 1),  # too few sessions are inconclusive, never green
@@ -31,7 +31,7 @@ def commands():
 
 
 def write_small_pairs(folder):
-    """train, dev and test files from the bundled samples; the label is whether half of the words are shared."""
+    """train, dev and test files of the bundled samples, labelled by whether half of the words are shared."""
     pairs = samples.calibration_pairs() + samples.verification_pairs()
     rows = []
     for a, b in pairs:
@@ -39,7 +39,9 @@ def write_small_pairs(folder):
         rows.append(f"{int(len(left & right) * 2 >= min(len(left), len(right)))}\t{a}\t{b}")
     folder.mkdir()
     for name, part in (("train", rows[:240]), ("dev", rows[240:288]), ("test", rows[288:])):
-        (folder / f"{name}.tsv").write_text("\n".join(["label\ttext_a\ttext_b", *part]) + "\n", encoding="utf-8")
+        (folder / f"{name}.tsv").write_text(
+            "\n".join(["label\ttext_a\ttext_b", *part]) + "\n", encoding="utf-8"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,8 @@ def adapt(command, scratch):
     """A command as the test runs it, and the exit code that is right."""
     if command.startswith("make "):
         artefact = shlex.quote(str(scratch / "artefacts" / "matcher-int8"))
-        return f"make -C {shlex.quote(str(ROOT))} VENV={shlex.quote(str(BIN.parent))} ARTEFACT={artefact} {command[5:]}", 0
+        where = f"-C {shlex.quote(str(ROOT))} VENV={shlex.quote(str(BIN.parent))}"
+        return f"make {where} ARTEFACT={artefact} {command[5:]}", 0
     for start, (flags, code) in SHORTENED.items():
         if command.startswith(start):
             return f"{command} {flags}", code
@@ -65,13 +68,21 @@ def test_readme_command_runs(command, scratch):
     line, expected = adapt(command, scratch)
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
     done = subprocess.run(
-        ["bash", "-c", line], cwd=scratch, env=environment, capture_output=True, text=True, check=False, timeout=900
+        ["bash", "-c", line],
+        cwd=scratch,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
     )
     assert done.returncode == expected, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
 
 
 def test_readme_names_both_front_doors_and_they_are_targets():
     assert {"make export", "make test"} <= set(commands())
-    dry = subprocess.run(["make", "-n", "export", "test"], cwd=ROOT, capture_output=True, text=True, check=True)
+    dry = subprocess.run(
+        ["make", "-n", "export", "test"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert "mobilebert export" in dry.stdout
     assert "pytest" in dry.stdout

@@ -1,0 +1,192 @@
+"""`mobilebert kronecker`: store an encoder's matrices as sums of Kronecker products."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from mobilebert_export.commands.audit import reading
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from models import EncoderConfig
+    from models.kronecker_compress import FactoredLayer
+    from models.kronecker_search import Candidate
+
+
+class KroneckerRequestError(ValueError):
+    """Flags that contradict each other, or an output that exists."""
+
+    exit_code = 2
+
+
+def kronecker(
+    *,
+    model: Annotated[
+        str, Option(help="Model directory, 'minilm', 'shipped'; to count also a name of `mobilebert models`.")
+    ],
+    preset: Annotated[str | None, Option(help="8, 21 or 5: a row of KroneckerBERT's Table 1.")] = None,
+    factors: Annotated[
+        Path | None, Option(help='JSON list of rules, as [{"layers": "*.dense", "m1": 8, "n1": 2}].')
+    ] = None,
+    search: Annotated[bool, Option("--search", help="List factor shapes that meet a budget.")] = False,
+    max_parameters: Annotated[int | None, Option(min=1, help="Budget of the whole encoder.")] = None,
+    max_flops: Annotated[int | None, Option(min=1, help="Budget of the layers' linear maps.")] = None,
+    top: Annotated[int, Option(min=1, help="Rows that --search lists.")] = 20,
+    rank: Annotated[
+        int | None,
+        Option(help="Products in the sum of every linear map; default: the preset's; in a search 1."),
+    ] = None,
+    seq_len: Annotated[int, Option(min=1, help="Tokens that FLOPs are counted for.")] = 128,
+    out: Annotated[Path | None, Option(help="Model directory to write.")] = None,
+    json_file: Annotated[Path | None, Option("--json", help="Write the table here as JSON.")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Count only: no weights are read or written.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace outputs that exist.")] = False,
+) -> None:
+    """Store an encoder's matrices as sums of Kronecker products.
+
+    Each picked matrix becomes its nearest sum of products (Van Loan and Pitsianis), the rest is copied; shown
+    are relative Frobenius errors, parameters, and FLOPs of the layers' linear maps, before and after. Train
+    the result: without distillation it is far from the model it came from.
+    """
+    from matching.output import check_output, replacing
+
+    if sum((preset is not None, factors is not None, search)) != 1:
+        raise KroneckerRequestError("give one of --preset, --factors and --search")
+    if factors is not None and rank is not None:
+        raise KroneckerRequestError("--rank goes with --preset and --search; a file of rules holds its own")
+    if search and max_parameters is None and max_flops is None:
+        raise KroneckerRequestError("--search needs --max-parameters, --max-flops or both")
+    if not (search or dry_run) and out is None:
+        raise KroneckerRequestError("--out is missing; give a model directory to write, or --dry-run")
+    if out is not None and out.exists() and not force:
+        raise KroneckerRequestError(f"{out}: exists already; choose another name or add --force")
+    if json_file is not None:
+        check_output(json_file, force=force)
+    if search:
+        budget = {"max_parameters": max_parameters, "max_flops": max_flops}
+        found = _search(model, budget, 1 if rank is None else rank, seq_len, top)
+    else:
+        found = _compress(model, preset or factors or "", rank, seq_len, None if dry_run else out)
+    if json_file is not None:
+        with replacing(json_file, force=force) as partial:
+            partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def _compress(
+    model: str, source: str | Path, rank: int | None, seq_len: int, out: Path | None
+) -> dict[str, Any]:
+    """Count, and with `out` compress and save; print the table and return it."""
+    from models import MatcherSettings, load_pretrained, save_pretrained
+    from models.kronecker_compress import compress
+    from models.kronecker_shapes import costs, plan, preset_rules, read_rules
+    from models.pretrained import TOKENIZER_FILES
+
+    config, directory = _locate(model, counting=out is None)
+    rules = read_rules(source) if isinstance(source, Path) else preset_rules(config, source, rank)
+    layers = plan(config, rules)
+    if out is not None and directory is not None:
+        with reading("nearest Kronecker products") as progress:
+            compressed, layers = compress(load_pretrained(directory), rules, progress)
+        has_tokenizer = all((directory / name).is_file() for name in TOKENIZER_FILES)
+        has_settings = (directory / "matcher.json").is_file()
+        save_pretrained(
+            compressed,
+            out,
+            tokenizer_from=directory if has_tokenizer else None,
+            settings=MatcherSettings.load(directory) if has_settings else None,
+        )
+    before, after = costs(config, seq_len), costs(replace(config, kronecker=rules), seq_len)
+    _show_layers(f"{model}, {seq_len} tokens", layers, before, after)
+    return {
+        "model": Path(model).name,
+        "seq_len": seq_len,
+        "rules": [asdict(rule) for rule in rules],
+        "before": before,
+        "after": after,
+        "layers": [asdict(layer) for layer in layers],
+    }
+
+
+def _search(model: str, budget: dict[str, int | None], rank: int, seq_len: int, top: int) -> dict[str, Any]:
+    """List shapes that meet a budget; print and return them."""
+    from models.kronecker_search import search
+
+    config, _ = _locate(model, counting=True)
+    candidates = search(config, **budget, rank=rank, seq_len=seq_len, top=top)
+    _show_candidates(f"{model}, {seq_len} tokens, rank {rank}", candidates)
+    rows = [asdict(c) | {"rules": [asdict(rule) for rule in c.rules(config)]} for c in candidates]
+    return {"model": Path(model).name, "seq_len": seq_len, **budget, "candidates": rows}
+
+
+def _locate(model: str, *, counting: bool) -> tuple[EncoderConfig, Path | None]:
+    """The config of what --model names, and its directory; a preset of `mobilebert models` has none."""
+    from models import PRESETS, packaged_directory, read_config, shipped_directory
+
+    if counting and model in PRESETS:
+        return PRESETS[model], None
+    directory = Path(model)
+    if not directory.is_dir():
+        directory = shipped_directory() if model == "shipped" else packaged_directory(model)
+    return read_config(directory), directory
+
+
+def _show_layers(
+    title: str, layers: list[FactoredLayer], before: dict[str, int], after: dict[str, int]
+) -> None:
+    """One row a layer, then the whole encoder; FLOPs in millions."""
+    table = _table(title, "layer", "W", "A", "B", "sums", "error", "parameters", "", "MFLOPs/token", "")
+    for layer in layers:
+        table.add_row(
+            layer.name.removeprefix("encoder."),
+            f"{layer.m}×{layer.n}",
+            f"{layer.m1}×{layer.n1}",
+            f"{layer.m2}×{layer.n2}",
+            f"{layer.rank}",
+            "–" if layer.error is None else f"{layer.error:.4f}",
+            f"{layer.parameters_before:,}",
+            f"{layer.parameters_after:,}",
+            f"{2 * layer.macs_before / 1e6:.3f}",
+            f"{2 * layer.macs_after / 1e6:.3f}",
+        )
+    _print(table)
+    for name, unit in (("parameters", "parameters"), ("FLOPs", "flops")):
+        old, new = before[unit], after[unit]
+        _print(f"{name}: {old:,} → {new:,}, {old / new:.2f} times fewer")
+
+
+def _show_candidates(title: str, candidates: list[Candidate]) -> None:
+    """One row a candidate; the shapes of A for attention, for the widening matrix, for a word."""
+    table = _table(title, "attention A", "feed-forward A", "word A", "parameters", "FLOPs")
+    for found in candidates:
+        table.add_row(
+            "×".join(map(str, found.attention)),
+            "×".join(map(str, found.feed_forward)),
+            f"1×{found.embedding}",
+            f"{found.parameters:,}",
+            f"{found.flops:,}",
+        )
+    _print(table)
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column(first, no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _print(what: object) -> None:
+    """To standard output, at full width where it is no terminal."""
+    from rich.console import Console
+
+    terminal = Console(highlight=False)
+    (terminal if terminal.is_terminal else Console(highlight=False, width=160)).print(what)

@@ -1,0 +1,513 @@
+"""Promise of models/kronecker*.py: factored layers equal torch.kron, start nearest, count as published."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from matching.loop import parameter_groups
+from mobilebert_export.cli import main
+from models import (
+    EncoderConfig,
+    ModelFileError,
+    build,
+    inventory,
+    load_pretrained,
+    packaged_directory,
+    preset,
+    save_pretrained,
+)
+from models.config import KroneckerRule
+from models.kronecker import (
+    KroneckerEmbedding,
+    KroneckerError,
+    KroneckerLinear,
+    flops_of_orders,
+    nearest_kronecker,
+)
+from models.kronecker_compress import compress
+from models.kronecker_search import search
+from models.kronecker_shapes import PRESETS, costs, plan, preset_rules, shape_rules
+from tests.test_networks import SMALL_MOBILE, padded_batch, randomise
+
+SMALL = EncoderConfig(
+    vocab_size=60,
+    hidden_size=32,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    intermediate_size=64,
+    max_position_embeddings=24,
+)
+BATCH = padded_batch(vocab=60, length=12)
+sides = st.integers(1, 6)
+ranks = st.integers(1, 4)
+
+
+def materialise(layer):
+    """Σ A ⊗ B by torch's own Kronecker product."""
+    return sum(torch.kron(a, b) for a, b in zip(layer.factor_a, layer.factor_b, strict=True))
+
+
+def linear(m1, n1, m2, n2, rank, *, bias=True):
+    assume(rank <= min(m1 * n1, m2 * n2))
+    layer = KroneckerLinear(n1 * n2, m1 * m2, m1, n1, rank, bias=bias).double()
+    if bias:
+        nn.init.normal_(layer.bias)
+    return layer
+
+
+@settings(max_examples=60, deadline=None)
+@given(sides, sides, sides, sides, ranks, st.booleans(), st.booleans(), st.integers(0, 99))
+def test_linear_and_its_gradients_equal_torch_kron_in_both_orders(m1, n1, m2, n2, rank, bias, b_first, seed):
+    torch.manual_seed(seed)
+    layer = linear(m1, n1, m2, n2, rank, bias=bias)
+    layer.b_first = b_first
+    x = torch.randn(2, 3, n1 * n2, dtype=torch.float64, requires_grad=True)
+    inputs = [x, *layer.parameters()]
+    ours, reference = layer(x), x @ materialise(layer).t() + (layer.bias if bias else 0.0)
+    torch.testing.assert_close(ours, reference, rtol=1e-12, atol=1e-12)
+    direction = torch.randn_like(ours)
+    for got, expected in zip(
+        torch.autograd.grad(ours, inputs, direction),
+        torch.autograd.grad(reference, inputs, direction),
+        strict=True,
+    ):
+        torch.testing.assert_close(got, expected, rtol=1e-11, atol=1e-11)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(4, 9), sides, sides, ranks, st.integers(0, 99))
+def test_embedding_its_table_and_its_gradients_equal_torch_kron(words, n1, n2, rank, seed):
+    assume(rank <= min(words * n1, n2))
+    torch.manual_seed(seed)
+    layer = KroneckerEmbedding(words, n1 * n2, n1, rank, padding_idx=0).double()
+    table = sum(torch.kron(layer.factor_a[:, i], layer.factor_b[i : i + 1]) for i in range(rank))
+    ids = torch.randint(0, words, (2, 5))
+    ours, reference = layer(ids), table[ids]
+    torch.testing.assert_close(ours, reference, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(layer.weight, table, rtol=1e-12, atol=1e-12)
+    direction = torch.randn_like(ours) * (ids != 0)[..., None]  # the pad row takes no gradient
+    both = [torch.autograd.grad(y, list(layer.parameters()), direction) for y in (ours, reference)]
+    for got, expected in zip(*both, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_pad_row_starts_at_zero_and_takes_no_gradient():
+    layer = KroneckerEmbedding(5, 6, 3, padding_idx=0)
+    assert not layer(torch.tensor([0])).any()
+    layer(torch.tensor([0, 2])).sum().backward()
+    assert not layer.factor_a.grad[0].any()
+    assert layer.factor_a.grad[2].any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(sides, sides, sides, sides, ranks, st.integers(0, 99))
+def test_nearest_error_equals_the_tail_of_the_singular_values(m1, n1, m2, n2, rank, seed):
+    assume(rank <= min(m1 * n1, m2 * n2))
+    weight = torch.randn(m1 * m2, n1 * n2, generator=torch.Generator().manual_seed(seed)).double()
+    a, b, error = nearest_kronecker(weight, m1, n1, rank)
+    rest = weight - sum(torch.kron(x, y) for x, y in zip(a, b, strict=True))
+    # The patches of Eq. 3, cut out one by one.
+    patches = [
+        weight[i * m2 : (i + 1) * m2, j * n2 : (j + 1) * n2].flatten() for i in range(m1) for j in range(n1)
+    ]
+    sigma = np.linalg.svd(torch.stack(patches).numpy(), compute_uv=False)
+    tail = np.linalg.norm(sigma[rank:])
+    assert float(rest.norm()) == pytest.approx(tail, abs=1e-10)
+    assert error == pytest.approx(tail / float(weight.norm()), abs=1e-12)
+
+
+def test_rank_one_svd_is_the_special_case_of_a_column_and_a_row():
+    weight = torch.randn(7, 5, dtype=torch.float64)
+    a, b, _ = nearest_kronecker(weight, m1=7, n1=1)  # m2 = 1, n2 = 5
+    u, s, v = torch.linalg.svd(weight)
+    assert (a.shape, b.shape) == ((1, 7, 1), (1, 1, 5))
+    torch.testing.assert_close(a[0] @ b[0], s[0] * torch.outer(u[:, 0], v[0]), rtol=1e-12, atol=1e-12)
+
+
+def test_full_sum_is_exact_and_a_zero_matrix_has_no_error():
+    weight = torch.randn(6, 8, dtype=torch.float64)
+    a, b, error = nearest_kronecker(weight, 3, 4, rank=4)
+    torch.testing.assert_close(sum(map(torch.kron, a, b)), weight)
+    assert error < 1e-12
+    assert nearest_kronecker(torch.zeros(4, 4), 2, 2).error == 0.0
+
+
+@pytest.mark.parametrize("shape", [(16, 2, 12, 24), (2, 16, 24, 12), (24, 24, 2, 2), (4, 30, 6, 2)])
+@pytest.mark.parametrize("rank", [1, 4])
+def test_the_cheaper_order_of_eq_7_is_taken_and_torch_counts_our_flops(shape, rank):
+    m1, n1, m2, n2 = shape
+    layer = KroneckerLinear(n1 * n2, m1 * m2, m1, n1, rank)
+    b_first, a_first = flops_of_orders(*shape)
+    assert layer.b_first == (b_first <= a_first)
+    counted = []
+    for order in (layer.b_first, not layer.b_first):
+        layer.b_first = order
+        with FlopCounterMode(display=False) as counter:
+            layer(torch.randn(3, 5, n1 * n2))
+        counted.append(counter.get_total_flops())
+    assert counted[0] == 2 * layer.macs * 15
+    assert counted[0] <= counted[1]
+    # Eq. 7 counts additions and multiplications apart: one addition less for every inner product.
+    inner_products = m2 * (n1 + m1) if b_first <= a_first else m1 * (n2 + m2)
+    assert counted[0] == 15 * rank * (min(b_first, a_first) + inner_products)
+
+
+def test_model_flops_equal_torchs_count():
+    config = replace(SMALL, kronecker=shape_rules(SMALL, (16, 4), (32, 16), 8, rank=4))
+    with FlopCounterMode(display=False) as counter:
+        build(config, None)(*(v[:1] for v in BATCH.values()))
+    layers = costs(config, seq_len=12)["flops"]
+    attention_products, pooler = 2 * 2 * 2 * 12 * 12 * 32, 2 * 32 * 32
+    assert counter.get_total_flops() == layers + attention_products + pooler
+    assert counter.get_total_flops() == 2 * inventory(config, 12)["macs"]
+
+
+# ---- Table 1 and the parameter counts of Tables 2-4, BERT_BASE
+
+POOLER = 768 * 768 + 768
+REST = 12 * (4 * 768 + 3072 + 768 + 4 * 768) + 514 * 768 + 2 * 768  # biases, norms, positions, token types
+
+
+def published(name):
+    return costs(replace(preset("bert-base"), kronecker=preset_rules(preset("bert-base"), name)))
+
+
+def test_bert_base_is_counted_as_in_table_1():
+    assert costs(preset("bert-base")) == {"parameters": 109_482_240, "flops": 21_743_271_936}  # 21.7B
+
+
+def test_preset_21_has_5_2m_parameters_and_1_4b_flops():
+    attention, feed_forward, words = 384 * 48 + 2 * 16, 16 * 2 + 192 * 384, 30522 * 48 + 16
+    assert published("21")["parameters"] == 12 * (4 * attention + 2 * feed_forward) + words + REST + POOLER
+    assert published("21")["parameters"] == 5_228_272 == pytest.approx(5.2e6, rel=0.02)
+    assert pytest.approx(21, rel=0.02) == 109_482_240 / 5_228_272
+    assert published("21")["flops"] == pytest.approx(1.4e9, rel=0.02)
+
+
+def test_preset_8_has_14_3m_parameters_without_its_pooler_and_no_fewer_flops_than_its_factors_need():
+    attention, feed_forward, words = 384 * 384 + 2 * 2, 8 * 2 + 384 * 384, 30522 * 96 + 8
+    assert published("8")["parameters"] == 12 * (4 * attention + 2 * feed_forward) + words + REST + POOLER
+    without_pooler = published("8")["parameters"] - POOLER
+    assert without_pooler == 14_063_624 == pytest.approx(14.3e6, rel=0.02)
+    assert 109_482_240 / without_pooler == pytest.approx(7.8, rel=0.02)
+    # Table 1's 5.2B are below what the 384×384 factors alone take, each used twice a token in 6 matrices.
+    large_factors_alone = 2 * (6 * 2 * 384 * 384) * 12 * 128
+    small_factors = 2 * (4 * 384 * 4 + 2 * 384 * 16) * 12 * 128
+    assert published("8")["flops"] == large_factors_alone + small_factors == 5_492_441_088
+    assert large_factors_alone > 5.2e9 * 1.04
+
+
+def test_preset_5_has_20m_parameters_without_its_pooler_and_9_4b_flops():
+    attention, feed_forward, words = 384 * 48 + 2 * 16, 384 * 384 + 8 * 2, 30522 * 64 + 12
+    assert published("5")["parameters"] == 4 * 12 * (4 * attention + 2 * feed_forward) + words + REST + POOLER
+    without_pooler = published("5")["parameters"] - POOLER
+    assert without_pooler == 20_171_916 == pytest.approx(20e6, rel=0.02)
+    assert 109_482_240 / without_pooler == pytest.approx(5.5, rel=0.02)
+    assert published("5")["flops"] == pytest.approx(9.4e9, rel=0.02)
+
+
+def test_row_5_as_printed_contradicts_its_own_20m_and_9_4b():
+    config = preset("bert-base")
+    printed = shape_rules(config, (384, 384), (384, 384), 64, rank=4)
+    layer = plan(config, printed)[1]
+    assert layer.rank == layer.m2 * layer.n2  # four 384×384 factors represent any attention matrix exactly
+    assert layer.parameters_after > layer.parameters_before
+    found = costs(replace(config, kronecker=printed))
+    assert found["parameters"] == 45_529_740
+    assert found["flops"] > 21.7e9
+
+
+# ---- a whole model
+
+
+@pytest.fixture(scope="module")
+def dense():
+    return randomise(build(SMALL, seed=0))
+
+
+@pytest.fixture
+def dense_directory(dense, tmp_path):
+    save_pretrained(dense, tmp_path / "dense")
+    return tmp_path / "dense"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_compressed_model_has_the_counted_parameters_and_reports_true_errors(dense, name):
+    rules = preset_rules(SMALL, name) if name != "5" else shape_rules(SMALL, (16, 4), (32, 16), 8, rank=4)
+    model, layers = compress(dense, rules)
+    assert sum(p.numel() for p in model.encoder.parameters()) == costs(model.config)["parameters"]
+    for layer in layers:
+        before = dense.encoder.get_submodule(layer.name)
+        after = model.encoder.get_submodule(layer.name)
+        table = after.weight if isinstance(after, KroneckerEmbedding) else materialise(after)
+        error = ((before.weight - table).norm() / before.weight.norm()).item()
+        # Where the factors are exact the weights' float32 rounding is all that is left.
+        assert layer.error == pytest.approx(error, rel=1e-4, abs=1e-6)
+        if isinstance(before, nn.Linear):
+            assert torch.equal(before.bias, after.bias)
+    replaced = tuple(layer.name for layer in layers)
+    for key, value in dense.encoder.state_dict().items():
+        if not key.startswith(replaced):
+            assert torch.equal(value, model.encoder.state_dict()[key])
+
+
+def test_exact_factors_give_the_dense_model_and_leave_it_untouched(dense):
+    before = {k: v.clone() for k, v in dense.state_dict().items()}
+    model, _ = compress(dense, [KroneckerRule("*.attention.self.*", 16, 16, rank=4)])
+    torch.testing.assert_close(model(**BATCH), dense(**BATCH), rtol=1e-4, atol=1e-5)
+    assert all(torch.equal(v, before[k]) for k, v in dense.state_dict().items())
+    assert not dense.config.kronecker
+
+
+@pytest.mark.parametrize("head", ["pair_classifier", "pretraining", "span_qa", None])
+def test_directories_keep_every_head_of_a_factored_model(head, tmp_path):
+    model, _ = compress(build(SMALL, head, seed=0), preset_rules(SMALL, "8"))
+    save_pretrained(model, tmp_path / "m")
+    loaded = load_pretrained(tmp_path / "m")
+    assert loaded.config == model.config
+    assert loaded.state_dict().keys() == model.state_dict().keys()
+    assert all(torch.equal(v, loaded.state_dict()[k]) for k, v in model.state_dict().items())
+
+
+def test_transformers_refuses_a_factored_directory_instead_of_filling_it_with_noise(dense, tmp_path):
+    save_pretrained(compress(dense, preset_rules(SMALL, "8"))[0], tmp_path / "m")
+    with pytest.raises(ValueError, match="kronecker-bert"):
+        transformers.AutoModel.from_pretrained(tmp_path / "m")
+
+
+def test_dense_config_files_do_not_mention_kronecker(dense_directory):
+    assert "kronecker" not in (dense_directory / "config.json").read_text()
+
+
+def test_mobilebert_compresses_too():
+    rules = [KroneckerRule("*.ffn.*.dense", 4, 4), KroneckerRule("*.bottleneck.input.dense", 4, 8, 2)]
+    model, layers = compress(build(SMALL_MOBILE, seed=0), rules)
+    assert len(layers) == 2 * (3 * 2 + 1)
+    assert model(**BATCH).isfinite().all()
+
+
+def test_minilm_compresses_by_preset():
+    teacher = load_pretrained(packaged_directory("minilm"))
+    rules = preset_rules(teacher.config, "8")
+    layers = [rule for rule in rules if rule.layers != "embeddings.word_embeddings"]
+    model, found = compress(teacher, layers)  # the vocabulary's SVD takes seconds
+    assert len(found) == 6 * 6
+    assert all(0 < layer.error < 1 for layer in found)
+    assert costs(replace(teacher.config, kronecker=rules))["parameters"] == 3_168_392  # 7.2 times fewer
+    assert model(**BATCH).last_hidden_state.isfinite().all()
+
+
+# ---- in training and in other number formats
+
+
+def test_weight_decay_takes_factors_not_biases_and_a_step_lowers_the_loss():
+    torch.manual_seed(0)
+    layer, x, y = KroneckerLinear(12, 8, 2, 3, 2), torch.randn(64, 12), torch.randn(64, 8)
+    decayed, free = parameter_groups(layer, 0.1)
+    assert {id(p) for p in decayed["params"]} == {id(layer.factor_a), id(layer.factor_b)}
+    assert [id(p) for p in free["params"]] == [id(layer.bias)]
+    optimiser = torch.optim.AdamW(parameter_groups(layer, 0.1), lr=0.01)
+    losses = []
+    for _ in range(30):
+        optimiser.zero_grad()
+        losses.append(nn.functional.mse_loss(layer(x), y))
+        losses[-1].backward()
+        optimiser.step()
+    assert losses[-1] < losses[0]
+
+
+def test_factors_of_the_nearest_products_are_balanced():
+    a, b, _ = nearest_kronecker(torch.randn(12, 20), 3, 4, rank=3)
+    torch.testing.assert_close(a.flatten(1).norm(dim=1), b.flatten(1).norm(dim=1))
+
+
+def test_initialisation_has_the_deviation_asked_for():
+    torch.manual_seed(0)
+    layer = KroneckerLinear(600, 400, 20, 20, 4)
+    layer.initialise(0.02)
+    assert materialise(layer).std().item() == pytest.approx(0.02, rel=0.1)
+
+
+@pytest.mark.parametrize("b_first", [True, False])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_and_autocast_return_what_a_linear_returns(dtype, b_first):
+    layer, x = KroneckerLinear(12, 8, 2, 3, 2), torch.randn(5, 12)
+    layer.b_first = b_first
+    with torch.autocast("cpu", dtype=dtype):
+        assert layer(x).dtype == nn.Linear(12, 8)(x).dtype == dtype
+        words = KroneckerEmbedding(9, 8, 4)(torch.arange(3))
+        assert words.dtype == nn.Embedding(9, 8)(torch.arange(3)).dtype
+    full = layer(x)
+    torch.testing.assert_close(layer.to(dtype)(x.to(dtype)).float(), full, rtol=0.1, atol=0.1)
+
+
+def test_compiles_as_one_graph(dense):
+    model, _ = compress(dense, preset_rules(SMALL, "21"))
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(**BATCH), model(**BATCH))
+
+
+def test_empty_and_flat_inputs_keep_their_shape():
+    layer = KroneckerLinear(12, 8, 2, 3)
+    assert layer(torch.randn(12)).shape == (8,)
+    assert layer(torch.randn(0, 4, 12)).shape == (0, 4, 8)
+    assert KroneckerEmbedding(9, 8, 4)(torch.tensor(3)).shape == (8,)
+
+
+# ---- errors, search, command
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ({"m1": 5, "n1": 4}, "m1 = 5 does not divide the matrix's 32 rows"),
+        ({"m1": 4, "n1": 5}, "n1 = 5 does not divide the matrix's 32 columns"),
+        ({"m1": 4, "n1": 4, "rank": 0}, "rank is 0"),
+        ({"m1": 0, "n1": 4}, "m1 is 0"),
+        ({"m1": 4, "n1": 2.0}, r"n1 is 2\.0"),
+        ({"m1": 32, "n1": 32, "rank": 2}, "take rank ≤ 1"),
+    ],
+)
+def test_wrong_shapes_are_named_errors_of_layer_model_and_directory(dense, tmp_path, shape, message):
+    assert KroneckerError.exit_code == 2
+    with pytest.raises(KroneckerError, match=message):
+        KroneckerLinear(32, 32, **shape)
+    with pytest.raises(KroneckerError, match=message):
+        nearest_kronecker(torch.zeros(32, 32), **shape)
+    rule = {"layers": "*.attention.self.query", **shape}
+    with pytest.raises(KroneckerError, match=rf"layer\.0\.attention\.self\.query.*{message}"):
+        compress(dense, [KroneckerRule(**rule)])
+    save_pretrained(dense, tmp_path / "m")
+    path = tmp_path / "m" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"kronecker": [rule]}))
+    with pytest.raises(ModelFileError, match=message):
+        load_pretrained(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ([KroneckerRule("*.query.weight", 4, 4)], "picks no layer"),
+        ([KroneckerRule("*.dense", 4, 4), KroneckerRule("*.output.dense", 2, 2)], "picks no layer"),
+        ([KroneckerRule("*.word_embeddings", 30, 4)], "m1 must be 60"),
+    ],
+)
+def test_rules_that_fit_nothing_are_named_errors(dense, rules, message):
+    with pytest.raises(KroneckerError, match=message):
+        compress(dense, rules)
+
+
+def test_a_model_is_not_compressed_twice(dense):
+    once, _ = compress(dense, preset_rules(SMALL, "8"))
+    with pytest.raises(KroneckerError, match="factored already"):
+        compress(once, preset_rules(SMALL, "8"))
+
+
+def test_presets_name_what_they_cannot_divide():
+    with pytest.raises(KroneckerError, match="expected one of 8, 21, 5"):
+        preset_rules(SMALL, "9")
+    with pytest.raises(KroneckerError, match="16 does not divide"):
+        preset_rules(replace(SMALL, hidden_size=24), "21")
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(6_000, 12_000), st.integers(100_000, 600_000), st.integers(1, 2))
+def test_search_lists_every_shape_within_the_budget_and_no_other(parameters, flops, rank):
+    """Against a loop over all divisors that counts whole encoders."""
+    config = replace(SMALL, vocab_size=12, hidden_size=8, num_attention_heads=2, intermediate_size=12)
+    config = replace(config, num_hidden_layers=1, max_position_embeddings=4)
+    parameters //= 16
+    flops //= 16
+    expected = {
+        (a, f, e): (found["parameters"], found["flops"])
+        for (a, f, e), found in all_shapes(config, rank).items()
+        if found["parameters"] <= parameters and found["flops"] <= flops
+    }
+    limits = {"max_parameters": parameters, "max_flops": flops, "rank": rank, "seq_len": 4, "top": 10**6}
+    if not expected:
+        with pytest.raises(KroneckerError, match="raise a limit"):
+            search(config, **limits)
+        return
+    found = search(config, **limits)
+    assert {(c.attention, c.feed_forward, c.embedding): (c.parameters, c.flops) for c in found} == expected
+    assert [c.parameters for c in found] == sorted((c.parameters for c in found), reverse=True)
+
+
+SHAPES = {}
+
+
+def all_shapes(config, rank):
+    if rank not in SHAPES:
+        SHAPES[rank] = {}
+        eight, twelve = (1, 2, 4, 8), (1, 2, 3, 4, 6, 12)
+        attention = [(m, n) for m in eight for n in eight]
+        for a in attention:
+            for f in [(m, n) for m in twelve for n in eight]:
+                for e in eight:
+                    rules = shape_rules(config, a, f, e, rank)
+                    try:
+                        layers = plan(config, rules)
+                    except KroneckerError:
+                        continue
+                    if all(layer.parameters_after < layer.parameters_before for layer in layers):
+                        SHAPES[rank][a, f, e] = costs(replace(config, kronecker=rules), 4)
+    return SHAPES[rank]
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as end:
+        main(["kronecker", *map(str, arguments)])
+    return end.value.code
+
+
+def test_command_writes_a_directory_and_the_table(dense_directory, tmp_path, capsys):
+    out, table = tmp_path / "small", tmp_path / "table.json"
+    assert run("--model", dense_directory, "--preset", 8, "--rank", 2, "--out", out, "--json", table) == 0
+    loaded, found = load_pretrained(out), json.loads(table.read_text())
+    assert {r.rank for r in loaded.config.kronecker if "word" not in r.layers} == {2}
+    assert found["after"]["parameters"] == sum(p.numel() for p in loaded.encoder.parameters())
+    assert all(0 < layer["error"] < 1 for layer in found["layers"])
+    assert f"{found['after']['parameters']:,}" in capsys.readouterr().out
+
+
+def test_command_takes_the_rules_of_a_search_and_counts_without_weights(dense_directory, tmp_path):
+    (dense_directory / "model.safetensors").unlink()
+    listed, factors, table = tmp_path / "s.json", tmp_path / "f.json", tmp_path / "t.json"
+    limits = ("--max-parameters", 9000, "--max-flops", 2_000_000, "--top", 3)
+    assert run("--model", dense_directory, "--search", *limits, "--json", listed) == 0
+    candidates = json.loads(listed.read_text())["candidates"]
+    assert len(candidates) == 3
+    factors.write_text(json.dumps(candidates[0]["rules"]))
+    assert run("--model", dense_directory, "--factors", factors, "--dry-run", "--json", table) == 0
+    assert json.loads(table.read_text())["after"] == {k: candidates[0][k] for k in ("parameters", "flops")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "8"], "--out is missing"),
+        (["--preset", "9", "--dry-run"], "expected one of 8, 21, 5"),
+        (["--preset", "8", "--search"], "give one of"),
+        (["--search"], "--max-parameters"),
+        (["--search", "--max-parameters", "10"], "raise a limit"),
+        (["--preset", "8", "--rank", "0", "--dry-run"], "rank is 0"),
+        (["--factors", "none.json", "--dry-run"], "no such file"),
+        (["--factors", "{file}", "--dry-run"], "not a JSON list of rules"),
+        (["--preset", "8", "--out", "{directory}"], "exists already"),
+    ],
+)
+def test_command_names_bad_requests_on_one_line(dense_directory, tmp_path, capsys, arguments, message):
+    (tmp_path / "file.json").write_text('[{"layers": "*", "rows": 4}]')
+    names = {"{file}": tmp_path / "file.json", "{directory}": dense_directory}
+    assert run("--model", dense_directory, *(names.get(a, a) for a in arguments)) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
