@@ -230,6 +230,7 @@ def measure_pair(plain: Path, quantised: Path, threads: int) -> dict[str, Any]:
         "quantised": run.summary(second),
         "ratio": run.ratio(first, second),
         "machine": run.machine,
+        "sessions": len(run.sessions),
         "troubled_sessions": len(run.troubles()),
     }
 

@@ -101,7 +101,7 @@ def print_summary(report: dict[str, Any], out: Path) -> None:
     """The table a user sees at the end of an export, on stdout."""
     rows = [
         *verification_rows(report),
-        *((name, value, f"float32: {plain}") for name, value, plain in _cost_rows(report)),
+        *((name, value, plain and f"float32: {plain}") for name, value, plain in _cost_rows(report)),
     ]
     if "xnnpack" in report["graph"]:
         found = report["graph"]["xnnpack"]
@@ -153,7 +153,10 @@ def _cost_rows(report: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
                 f"{slow[key]:.1f} ms",
             )
         yield "memory of the model", f"{fast['model_mib']:.0f} MiB", f"{slow['model_mib']:.0f} MiB"
-        yield "time as a share of float32, one interleaved run", f"{latency['ratio']:.2f}", "1"
+        yield "time / float32, interleaved", f"{latency['ratio']:.2f}", "1"
+        if latency["troubled_sessions"]:
+            busy = f"{latency['troubled_sessions']} of {latency['sessions']} sessions"
+            yield "rough times: machine was busy", busy, ""
 
 
 def _xnnpack_sentence(found: dict[str, Any]) -> str:
