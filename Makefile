@@ -7,7 +7,7 @@ ARTEFACT ?= artefacts/matcher-int8
 hash = $(shell cat $(1) | sha256sum | cut -c1-16)
 READY := $(VENV)/.ready-$(call hash,requirements.lock pyproject.toml)
 READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.lock pyproject.toml)
-# Processes of the test run; each keeps its libraries to one thread.
+# Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order.
 WORKERS ?= 2
 
 .PHONY: export test lint format bench clean
@@ -16,7 +16,7 @@ export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 	$(BIN)/mobilebert export --model shipped --target tflite --quant int8 --seq-len 128 --out $(ARTEFACT) --force
 
 test: $(READY_DEV) ## what CI runs after lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope
 
 lint: $(READY_DEV)
 	$(BIN)/ruff check .

@@ -43,7 +43,9 @@ def evaluate(
             parts.append(scorer.score(pairs[start : start + 256]))
             status.update(f"{min(start + 256, len(pairs)):,} of {len(pairs):,} pairs")
     result = figures(pairs, labels, np.concatenate(parts), scorer.threshold, quartiles)
-    record = {"matcher": matcher, "runtime": scorer.runtime, "data": "/".join(data.parts[-2:])} | result
+    # An absolute path says where one machine keeps the folder; its name is what the record is about.
+    name = Path(matcher).name if Path(matcher).is_absolute() else matcher
+    record = {"matcher": name, "runtime": scorer.runtime, "data": "/".join(data.parts[-2:])} | result
     _print(record, Console())
     if json_file:
         write_json(json_file, record)
