@@ -67,21 +67,41 @@ def statistics_rows():
     return rows
 
 
-def warmup_rows():
+class Clock:
+    """Stands in for `time` in the worker: it moves by what an inference is said to take."""
+
+    def __init__(self, samples):
+        self.now = 0.0
+        self.left = iter(samples)
+
+    def perf_counter(self):
+        return self.now / 1e3
+
+    def inference(self):
+        milliseconds = next(self.left)
+        self.now += milliseconds
+        return milliseconds
+
+
+def warmup_rows(monkeypatch):
     """Series of inference times and after how many the host's worker calls them settled (0: never)."""
     draw = np.random.default_rng(6)
     rows = []
     for number in range(60):
-        level = float(draw.choice([0.4, 3.0, 9.0, 60.0]))
+        # Eighths add up without rounding; the 1/1024 keeps every sum off the 40 ms at which a window ends.
+        level = float(draw.choice([0.5, 3.0, 9.0, 60.0]))
         drift = np.exp(-np.arange(400) / draw.uniform(1, 80)) * draw.uniform(0, 2) + 1
         samples = level * drift * np.exp(draw.normal(0, draw.uniform(0, 0.1), 400))
-        samples = samples if number else np.geomspace(1, 1e6, 400)
-        series = iter(samples.tolist())
+        samples = np.ceil(8 * (samples if number else np.geomspace(1, 1e6, 400))) / 8 + 2**-10
+        samples = samples[np.cumsum(samples) < 1e3 * worker.WARM_LIMIT_S]
+        clock = Clock(samples.tolist())
+        monkeypatch.setattr(worker, "time", clock)
         try:
-            settled = len(worker._warm_up(series.__next__)[0])
+            warm, settled = worker._warm_up(clock.inference)
         except StopIteration:
-            settled = 0
-        rows.append({"samples": samples.tolist(), "settled_after": settled})
+            settled = False
+        rows.append({"samples": samples.tolist(), "settled_after": len(warm) if settled else 0})
+    assert 0 < sum(row["settled_after"] > 0 for row in rows) < len(rows)
     return rows
 
 
@@ -118,7 +138,8 @@ def golden(tmp_path_factory):
     write(folder, "pairs.json", pair_rows())
     write(folder, "normalized.json", normalized_rows())
     write(folder, "statistics.json", statistics_rows())
-    write(folder, "warmup.json", warmup_rows())
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        write(folder, "warmup.json", warmup_rows(monkeypatch))
     write(folder, "decisions.json", decision_rows())
     return folder
 

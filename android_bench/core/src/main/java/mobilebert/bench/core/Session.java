@@ -7,7 +7,7 @@ import java.util.Map;
 
 /** One measured session: load, first inference, warm-up until settled, steady inferences; raw times kept in order. */
 public final class Session {
-  private static final double WARM_LIMIT_MS = 10_000;
+  private static final double WARM_LIMIT_MS = 5_000;
 
   /** Opens the network; its time is the session's init time. */
   public interface Opener {

@@ -3,9 +3,9 @@ package mobilebert.bench.core;
 import java.util.Arrays;
 
 /**
- * Tells when inferences have settled: two neighbouring windows have the same median within 3%.
+ * Tells when inferences have settled: a window's median is within 3% of the median of the window before.
  *
- * <p>A window is at least 5 inferences and at least 40 ms long. The host's worker process uses the same rule.
+ * <p>A window is over after at least 5 inferences and at least 40 ms. The host's worker process uses the same rule.
  */
 public final class WarmUp {
   private static final double TOLERANCE = 0.03;
@@ -14,6 +14,9 @@ public final class WarmUp {
 
   private double[] samples = new double[64];
   private int count;
+  private int windowStart;
+  private double windowMs;
+  private double previousMedian = Double.POSITIVE_INFINITY;
 
   /** Adds the next inference's time in ms; true when settled. */
   public boolean add(double milliseconds) {
@@ -21,16 +24,16 @@ public final class WarmUp {
       samples = Arrays.copyOf(samples, 2 * count);
     }
     samples[count++] = milliseconds;
-    double recent = Statistics.median(samples, Math.max(0, count - WINDOW_RUNS), count);
-    // rint, like Python's round, takes a half to the even side.
-    double runs = Math.max(WINDOW_RUNS, Math.rint(WINDOW_MS / recent));
-    if (count < 2 * runs) {
+    windowMs += milliseconds;
+    if (count - windowStart < WINDOW_RUNS || windowMs < WINDOW_MS) {
       return false;
     }
-    int window = (int) runs;
-    double before = Statistics.median(samples, count - 2 * window, count - window);
-    double now = Statistics.median(samples, count - window, count);
-    return Math.abs(now / before - 1) <= TOLERANCE;
+    double median = Statistics.median(samples, windowStart, count);
+    boolean settled = Math.abs(median / previousMedian - 1) <= TOLERANCE;
+    previousMedian = median;
+    windowStart = count;
+    windowMs = 0;
+    return settled;
   }
 
   /** All times so far, in order, ms. */
