@@ -147,24 +147,21 @@ def test_full_size_models_equal_transformers_with_weights_from_them(name, tmp_pa
         assert relative_difference(model(**batch), theirs(**batch).logits) <= 1e-5
 
 
-@pytest.mark.parametrize(
-    ("config", "theirs_class"),
-    [
-        (
-            EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY),
-            "BertForPreTraining",
-        ),
-        (SMALL_MOBILE, "MobileBertForPreTraining"),
-    ],
-)
-def test_pretraining_heads_equal_transformers(config, theirs_class, tmp_path):
-    model = randomise(build(config, "pretraining", seed=0))
-    save_pretrained(model, tmp_path / "m")
-    theirs = (
-        getattr(transformers, theirs_class)
-        .from_pretrained(tmp_path / "m", attn_implementation="eager")
-        .eval()
-    )
+SMALL_BERT = EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY)
+BOTH = pytest.mark.parametrize(("config", "family"), [(SMALL_BERT, "Bert"), (SMALL_MOBILE, "MobileBert")])
+
+
+def ours_and_theirs(config, head, theirs_class, directory):
+    """A random model of ours, and the `transformers` class that loaded its directory."""
+    model = randomise(build(config, head, seed=0))
+    save_pretrained(model, directory)
+    loader = getattr(transformers, theirs_class)
+    return model, loader.from_pretrained(directory, attn_implementation="eager").eval()
+
+
+@BOTH
+def test_pretraining_heads_equal_transformers(config, family, tmp_path):
+    model, theirs = ours_and_theirs(config, "pretraining", f"{family}ForPreTraining", tmp_path / "m")
     batch = padded_batch(vocab=60, length=16)
     with torch.no_grad():
         words, following = model(**batch)
@@ -174,24 +171,9 @@ def test_pretraining_heads_equal_transformers(config, theirs_class, tmp_path):
     assert relative_difference(following, expected.seq_relationship_logits) <= 1e-5
 
 
-@pytest.mark.parametrize(
-    ("config", "theirs_class"),
-    [
-        (
-            EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY),
-            "BertForQuestionAnswering",
-        ),
-        (SMALL_MOBILE, "MobileBertForQuestionAnswering"),
-    ],
-)
-def test_span_heads_equal_transformers(config, theirs_class, tmp_path):
-    model = randomise(build(config, "span_qa", seed=0))
-    save_pretrained(model, tmp_path / "m")
-    theirs = (
-        getattr(transformers, theirs_class)
-        .from_pretrained(tmp_path / "m", attn_implementation="eager")
-        .eval()
-    )
+@BOTH
+def test_span_heads_equal_transformers(config, family, tmp_path):
+    model, theirs = ours_and_theirs(config, "span_qa", f"{family}ForQuestionAnswering", tmp_path / "m")
     batch = padded_batch(vocab=60, length=16)
     with torch.no_grad():
         spans, expected = model(**batch), theirs(**batch)

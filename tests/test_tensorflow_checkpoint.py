@@ -6,13 +6,12 @@ import pytest
 import torch
 import transformers
 
-from models import EncoderConfig, ModelFileError, load_pretrained
+from models import ModelFileError, load_pretrained
 from models.tensorflow_checkpoint import our_name, read_tensorflow_checkpoint
-from tests.test_networks import SMALL_MOBILE, TINY, padded_batch, randomise, relative_difference
+from tests.test_networks import SMALL_BERT, SMALL_MOBILE, padded_batch, randomise, relative_difference
 from tests.test_wordpiece import MINILM
 
 tf = pytest.importorskip("tensorflow", reason="the tensorflow extra is not installed")
-SMALL_BERT = EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY)
 
 
 def google_name(name, norm):
