@@ -15,7 +15,7 @@ android-tools: $(READY) ## fetch what the Android tests use; says what this mach
 $(ANDROID_TOOLS)/runner-%.tar: $(RUNNER_SOURCES) requirements.lock | $(READY)
 	$(BIN)/mobilebert phone bundle $* --out $@ --force
 
-android-test: android-tools $(READY_DEV) $(READY_DEV) ## Java core, driver on a real adbd, APK, Arm kernels of two processors
+android-test: android-tools $(READY_DEV) ## Java core, driver on a real adbd, APK, Arm kernels of two processors
 	$(BIN)/python -m pytest tests/test_phone_core.py tests/test_phone_host.py tests/test_phone_app.py \
 		tests/test_phone_arm.py
 
@@ -25,7 +25,7 @@ android-artefacts: $(READY) ## the shipped matcher as int8 for both runtimes, fo
 	test -d artefacts/matcher-int8-onnx || \
 		$(BIN)/mobilebert export --target onnx --quant int8 --out artefacts/matcher-int8-onnx
 
-android-test-all: android-tools android-artefacts $(READY_DEV) $(READY_DEV) ## the same with the shipped artefacts, on four processors
+android-test-all: android-tools android-artefacts $(READY_DEV) ## the same with the shipped artefacts, on four processors
 	MOBILEBERT_ANDROID_ALL=1 $(BIN)/python -m pytest tests/test_phone_core.py tests/test_phone_host.py \
 		tests/test_phone_app.py tests/test_phone_arm.py
 
