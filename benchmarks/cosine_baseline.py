@@ -14,7 +14,7 @@ import models
 from matching.calibration import fit_threshold
 from matching.evaluation import evaluate
 from matching.length_divergence import Quartiles, pairwise, word_counts
-from matching.loop import write_json
+from matching.output import write_json
 from matching.split import read_split
 from matching.wordpiece import PairTokenizer
 

@@ -15,6 +15,8 @@ import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
+from matching.output import write_json
+
 # A batch is drawn from a window of this many batches sorted by length: little padding, still shuffled.
 _WINDOW = 50
 
@@ -160,13 +162,6 @@ def train(
     write_json(out / f"{name}.json", record)
     checkpoint.unlink(missing_ok=True)
     return record
-
-
-def write_json(path: Path, values: Any) -> None:
-    """Write JSON to a temporary name, then rename."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    partial.replace(path)
 
 
 def _save(

@@ -1,10 +1,12 @@
-"""Output files that appear under their name only when they are complete."""
+"""Outputs that appear under their name only when they are complete, and are never replaced unasked."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 class OutputError(ValueError):
@@ -41,3 +43,15 @@ def replacing(out: Path, *, force: bool) -> Iterator[Path]:
         partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write JSON under a temporary name, then rename; an earlier file is replaced."""
+    with replacing(path, force=True) as partial:
+        partial.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+
+def refuse_finished(directory: Path, *, force: bool) -> None:
+    """Raise `OutputError` where a finished result lies that may not be replaced."""
+    if directory.exists() and not force:
+        raise OutputError(f"{directory}: exists; give --force to replace it, or another --out")

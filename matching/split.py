@@ -12,12 +12,6 @@ from matching.records import PairFileError
 from matching.wordpiece import Pair
 
 
-class OutputExistsError(ValueError):
-    """A finished result lies where this run would write."""
-
-    exit_code = 2
-
-
 class LabelledPairs(NamedTuple):
     """Pairs and their class numbers."""
 
@@ -48,9 +42,3 @@ def read_labelled(path: Path) -> LabelledPairs:
     ):
         raise PairFileError(f"{path}: labels must be class numbers 0, 1, …")
     return LabelledPairs(table.pairs, labels.astype(np.int64))
-
-
-def refuse_finished(path: Path, *, force: bool) -> None:
-    """Raise `OutputExistsError` where `path` exists and may not be replaced."""
-    if path.exists() and not force:
-        raise OutputExistsError(f"{path}: exists; give --force to replace it, or another --out")

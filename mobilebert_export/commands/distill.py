@@ -31,7 +31,8 @@ def distill(
     from distill.student import inherit
     from distill.transfer import UNLABELLED, distil
     from matching.calibration import fit_settings
-    from matching.split import read_split, refuse_finished
+    from matching.output import refuse_finished
+    from matching.split import read_split
     from matching.train import predict_logits
     from matching.wordpiece import PairTokenizer
 

@@ -26,8 +26,7 @@ def evaluate(
 
     from matching.audit import load_quartiles
     from matching.evaluation import evaluate as figures
-    from matching.loop import write_json
-    from matching.output import check_output
+    from matching.output import check_output, write_json
     from matching.split import read_labelled
     from mobilebert_export.scoring import open_scorer
 

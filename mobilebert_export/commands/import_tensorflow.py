@@ -24,7 +24,7 @@ def import_tensorflow(
     from tokenizers import BertWordPieceTokenizer
 
     import models
-    from matching.split import refuse_finished
+    from matching.output import refuse_finished
     from models.tensorflow_checkpoint import read_tensorflow_checkpoint
 
     refuse_finished(out, force=force)

@@ -27,7 +27,8 @@ def train_matcher(
     import models
     from matching.calibration import fit_settings
     from matching.loop import LoopConfig
-    from matching.split import read_split, refuse_finished
+    from matching.output import refuse_finished
+    from matching.split import read_split
     from matching.train import finetune, predict_logits
     from matching.wordpiece import PairTokenizer
 
