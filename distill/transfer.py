@@ -21,7 +21,7 @@ from distill.objectives import (
 from distill.recipe import Recipe, Stage, Weights
 from distill.student import freeze
 from matching.loop import Batch, train
-from matching.train import TRAIN_LENGTH, EncodedPairs, predict_logits, swap_flags
+from matching.train import TRAIN_LENGTH, EncodedPairs, dev_figures, predict_logits, swap_flags
 from matching.wordpiece import Pair, PairTokenizer
 from models import PairClassifier
 from models.layers import Encoder, EncoderOutput, additive_mask
@@ -59,8 +59,7 @@ def distil(
     encoded = EncodedPairs.encode(tokenizer, pairs)
 
     def evaluate() -> dict[str, float]:
-        logits = predict_logits(student, tokenizer, dev[0], seq_len=TRAIN_LENGTH)
-        return {"dev_accuracy": float((logits.argmax(1) == dev[1]).mean())}
+        return dev_figures(student, tokenizer, dev)
 
     records = []
     for stage in recipe.stages:

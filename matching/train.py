@@ -72,6 +72,14 @@ def predict_logits(
     return out
 
 
+def dev_figures(
+    model: PairClassifier, tokenizer: PairTokenizer, dev: tuple[Sequence[Pair], np.ndarray]
+) -> dict[str, float]:
+    """What a training record says about development pairs and their (N,) labels."""
+    logits = predict_logits(model, tokenizer, dev[0], seq_len=TRAIN_LENGTH)
+    return {"dev_accuracy": float((logits.argmax(1) == dev[1]).mean())}
+
+
 def finetune(
     model: PairClassifier,
     tokenizer: PairTokenizer,
@@ -102,7 +110,6 @@ def finetune(
         return F.cross_entropy(model(**inputs), targets[torch.from_numpy(batch.index)]), {}
 
     def evaluate() -> dict[str, float]:
-        logits = predict_logits(model, tokenizer, dev[0], seq_len=TRAIN_LENGTH)
-        return {"dev_accuracy": float((logits.argmax(1) == dev[1]).mean())}
+        return dev_figures(model, tokenizer, dev)
 
     return train(model, encoded.lengths, loss, config, out, name="finetune", evaluate=evaluate, facts=facts)
