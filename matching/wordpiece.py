@@ -52,8 +52,8 @@ class PairTokenizer:
         """Number of entries, special tokens included."""
         return self._tokenizer.get_vocab_size()
 
-    def ids(self, pairs: Sequence[Pair], max_len: int) -> list[tuple[list[int], list[int]]]:
-        """Token ids and token types of each pair, at most `max_len` tokens, unpadded."""
+    def ids(self, pairs: Sequence[Pair | str], max_len: int) -> list[tuple[list[int], list[int]]]:
+        """Token ids and token types of each pair or single text, at most `max_len` tokens, unpadded."""
         self._tokenizer.enable_truncation(max_len, strategy="longest_first")
         return [(e.ids, e.type_ids) for e in self._tokenizer.encode_batch(list(pairs))]
 

@@ -28,6 +28,10 @@ PRESETS: dict[str, EncoderConfig] = {
     "bert-large": EncoderConfig(
         hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
     ),
+    # BERT_TINY of the length-divergence paper (Jiang et al. 2022, appendix): 4,386,178 with its classifier.
+    "bert-tiny": EncoderConfig(
+        hidden_size=128, num_hidden_layers=2, num_attention_heads=2, intermediate_size=512
+    ),
     # Teacher of MobileBERT: BERT-large width inside the block, 512 between blocks (Table 2 f).
     "ib-bert-large": replace(
         _MOBILEBERT,

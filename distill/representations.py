@@ -1,0 +1,241 @@
+"""Teach a small BERT the representations of a large one on plain text, before any task.
+
+The stand-in for pretrained weights of a size that nobody publishes as a package. The widths differ, so every
+feature map of the student is compared through a linear map of its own that is learned along and then dropped
+(TinyBERT, Jiao et al. 2020, Eq. 8-9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from distill.objectives import normalised_feature_map_transfer
+from distill.student import factorise_embedding, freeze
+from matching.corpus import CorpusError, Draw, read_paragraphs
+from matching.loop import Batch, LoopConfig, train
+from matching.wordpiece import Pair, PairTokenizer
+from models import ConfigError, EncoderConfig, build
+from models.layers import Encoder, EncoderOutput
+
+MAX_LENGTH = 64  # tokens of a training text
+SENTENCE_WORDS = range(3, 31)
+NAME = "representations"  # of the stage: its record is representations.json
+
+
+@dataclass(frozen=True)
+class RepresentationWeights:
+    """Weight of each part of the loss."""
+
+    hidden: float = 1.0  # normalised feature maps, mean over embedding output and layers
+    sentence: float = 1.0  # 1 − cosine of the mapped mean-pooled embedding and the teacher's
+    pooled: float = 1.0  # 1 − cosine of the mapped pooler output and the teacher's mean-pooled embedding
+    similarity: float = 5.0  # squared difference of the cosines between the texts of a batch, unmapped
+
+
+class Apprentice(nn.Module):
+    """A student and the maps into the teacher's width that exist only while it learns.
+
+    Args:
+        student: width E.
+        widen: (H, E) with `student word embedding @ widen.T` ≈ teacher word embedding: where the maps start.
+    """
+
+    def __init__(self, student: Encoder, widen: Tensor) -> None:
+        super().__init__()
+        self.student = student
+        maps = len(student.layers) + 3  # embedding output, layers, sentence, pooled
+        self.maps = nn.ModuleList(nn.Linear(*widen.t().shape) for _ in range(maps))
+        with torch.no_grad():
+            for linear in self.maps:
+                cast(nn.Linear, linear).weight.copy_(widen)
+                nn.init.zeros_(cast(Tensor, linear.bias))
+
+
+def inherit_embeddings(config: EncoderConfig, teacher: Encoder, seed: int = 0) -> tuple[Encoder, Tensor]:
+    """A small BERT whose embeddings are the teacher's in their best E dimensions; `seed` draws the rest.
+
+    Returns:
+        The student, and `widen` (H, E), the way back to the teacher's width.
+
+    Raises:
+        ConfigError: the student is no narrower plain BERT with the teacher's vocabulary.
+    """
+    theirs = teacher.config
+    if (
+        config.model_type != "bert"
+        or theirs.model_type != "bert"
+        or config.hidden_size >= theirs.hidden_size
+        or (config.vocab_size, config.type_vocab_size) != (theirs.vocab_size, theirs.type_vocab_size)
+        or config.max_position_embeddings > theirs.max_position_embeddings
+    ):
+        raise ConfigError(
+            f"student: expected a plain BERT narrower than the teacher's {theirs.hidden_size} with its "
+            f"{theirs.vocab_size} words and at most its {theirs.max_position_embeddings} positions"
+        )
+    student = cast(Encoder, build(config, None, seed=seed))
+    source, target = teacher.embeddings, student.embeddings
+    with torch.no_grad():
+        small, widen = factorise_embedding(source.word_embeddings.weight, config.hidden_size)
+        narrow = torch.linalg.pinv(widen.double()).t().to(widen.dtype)  # (H, E)
+        target.word_embeddings.weight.copy_(small)
+        target.word_embeddings.weight[config.pad_token_id].zero_()
+        positions = source.position_embeddings.weight[: config.max_position_embeddings]
+        target.position_embeddings.weight.copy_(positions @ narrow)
+        target.token_type_embeddings.weight.copy_(source.token_type_embeddings.weight @ narrow)
+    return student, widen
+
+
+def draw_texts(paths: Sequence[Path], count: int, *, seed: int = 0) -> list[Pair | str]:
+    """`count` training texts: sentences, every third one together with the sentence that follows it.
+
+    Two sentences give [SEP] and the second token type a meaning, as in BERT's own pretraining.
+
+    Raises:
+        CorpusError: as `matching.corpus.read_paragraphs`, or there are fewer sentences.
+    """
+    drawn: Draw[Pair | str] = Draw(count, seed)
+    seen = 0
+    for sentences in read_paragraphs(paths):
+        usable = [s for s in sentences if len(s.split()) in SENTENCE_WORDS]
+        for sentence, following in zip_longest(usable, usable[1:]):
+            seen += 1
+            drawn.add(sentence, (sentence, following) if following and seen % 3 == 0 else sentence)
+    texts = drawn.items()
+    if len(texts) < count:
+        raise CorpusError(f"corpus: {len(texts):,} distinct sentences, {count:,} wanted; ask for fewer")
+    return texts
+
+
+def distil_encoder(
+    config: EncoderConfig,
+    teacher: Encoder,
+    tokenizer: PairTokenizer,
+    texts: Sequence[Pair | str],
+    loop: LoopConfig,
+    out: Path,
+    *,
+    weights: RepresentationWeights = RepresentationWeights(),
+    similar: tuple[Sequence[Pair], np.ndarray] | None = None,
+    facts: dict[str, Any] | None = None,
+) -> tuple[Encoder, dict[str, Any]]:
+    """Teach a fresh student of shape `config` on `texts`; returns it and the record of `matching.loop.train`.
+
+    Args:
+        config: a plain BERT narrower than the teacher.
+        teacher: not changed.
+        tokenizer: of both.
+        texts: N sentences or pairs of them.
+        loop: the optimisation; its seed also draws the student's first layers.
+        out: directory for the record and the checkpoint; an interrupted run is taken up there.
+        weights: of the parts of the loss.
+        similar: sentence pairs and their (N,) similarities; the record then holds Spearman's correlation of
+            them with the cosine of mean-pooled embeddings: teacher, student before, student after.
+        facts: what else the record shall say.
+
+    Raises:
+        ConfigError: as `inherit_embeddings`.
+        ResumeError: `out` holds a checkpoint of another configuration.
+    """
+    freeze(teacher, frozen=True)
+    teacher.eval()
+    # A network of 0.4M parameters beside its embeddings has nothing to regularise away in one pass.
+    bare = replace(config, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    student, widen = inherit_embeddings(bare, teacher, loop.seed)
+    apprentice = Apprentice(student, widen)
+    encoded = tokenizer.ids(texts, MAX_LENGTH)
+
+    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        rows = [encoded[i] for i in batch.index]
+        inputs = {k: torch.from_numpy(v) for k, v in tokenizer.pad(rows, None).items()}
+        with torch.no_grad():
+            target = teacher(**inputs, capture=True)
+        return representation_loss(apprentice, target, inputs, weights)
+
+    known = dict(facts or {}) | {"weights": asdict(weights), "student_config": config.to_dict()}
+
+    def evaluate() -> dict[str, float]:
+        return {"sts_spearman": similarity_correlation(student, tokenizer, *similar)} if similar else {}
+
+    if similar:
+        known["sts_spearman_teacher"] = similarity_correlation(teacher, tokenizer, *similar)
+        known["sts_spearman_before"] = similarity_correlation(student, tokenizer, *similar)
+    lengths = [len(ids) for ids, _ in encoded]
+    record = train(apprentice, lengths, loss, loop, out, name=NAME, evaluate=evaluate, facts=known)
+    finished = cast(Encoder, build(config, None, seed=loop.seed))
+    finished.load_state_dict(student.state_dict())
+    return finished, record
+
+
+def representation_loss(
+    apprentice: Apprentice, target: EncoderOutput, inputs: dict[str, Tensor], weights: RepresentationWeights
+) -> tuple[Tensor, dict[str, float]]:
+    """The weighted loss of a batch and its parts; `target` is the teacher's captured output on `inputs`."""
+    mask = inputs["attention_mask"]
+    output = apprentice.student(**inputs, capture=True)
+    *hidden_maps, sentence_map, pooled_map = apprentice.maps
+    layers = matched_layers(len(output.hidden_states) - 1, len(target.hidden_states) - 1)
+    hidden = [
+        normalised_feature_map_transfer(target.hidden_states[layer], widen(ours), mask)
+        for layer, widen, ours in zip(layers, hidden_maps, output.hidden_states, strict=True)
+    ]
+    theirs, ours = (mean_pooled(o.last_hidden_state, mask) for o in (target, output))
+    parts = {
+        "hidden": torch.stack(hidden).mean(),
+        "sentence": (1 - F.cosine_similarity(sentence_map(ours), theirs)).mean(),
+        "pooled": (1 - F.cosine_similarity(pooled_map(output.pooled), theirs)).mean(),
+        "similarity": (cosines(ours) - cosines(theirs)).square().mean(),
+    }
+    total = torch.stack([getattr(weights, name) * part for name, part in parts.items()]).sum()
+    return total, {name: part.item() for name, part in parts.items()}
+
+
+def matched_layers(student: int, teacher: int) -> list[int]:
+    """For embedding output and each student layer, the teacher's feature map it imitates: spread evenly."""
+    return [round(layer * teacher / student) for layer in range(student + 1)]
+
+
+def mean_pooled(hidden: Tensor, mask: Tensor) -> Tensor:
+    """Mean over real tokens, [CLS] and [SEP] included: (B, S, H) and (B, S) → (B, H)."""
+    weight = mask.to(hidden.dtype)[:, :, None]
+    return (hidden * weight).sum(1) / weight.sum(1)
+
+
+def cosines(embeddings: Tensor) -> Tensor:
+    """Cosine of every two rows: (B, H) → (B, B)."""
+    unit = F.normalize(embeddings, dim=-1)
+    return unit @ unit.t()
+
+
+def similarity_correlation(
+    encoder: Encoder, tokenizer: PairTokenizer, pairs: Sequence[Pair], scores: np.ndarray
+) -> float:
+    """Spearman's correlation of mean-pooled embeddings' cosines with (N,) human scores (the STS measure)."""
+    from scipy.stats import spearmanr
+
+    sides = [embed(encoder, tokenizer, [pair[side] for pair in pairs]) for side in (0, 1)]
+    return float(spearmanr(F.cosine_similarity(*sides).numpy(), scores).statistic)
+
+
+def embed(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], batch_size: int = 128) -> Tensor:
+    """Mean-pooled embeddings (N, H) of single texts."""
+    encoded = tokenizer.ids(texts, MAX_LENGTH)
+    rows = torch.zeros(len(texts), encoder.config.hidden_size)
+    order = np.argsort([len(ids) for ids, _ in encoded], kind="stable")
+    with torch.inference_mode():
+        for start in range(0, len(order), batch_size):
+            index = order[start : start + batch_size]
+            arrays = tokenizer.pad([encoded[i] for i in index], None)
+            inputs = {k: torch.from_numpy(v) for k, v in arrays.items()}
+            rows[torch.from_numpy(index)] = mean_pooled(
+                encoder(**inputs).last_hidden_state, inputs["attention_mask"]
+            )
+    return rows
