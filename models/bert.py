@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.config import EncoderConfig
-from models.layers import Encoder, EncoderOutput, Intermediate, Projection, SelfAttention
+from models.layers import Encoder, EncoderOutput, Intermediate, Projection, SelfAttention, first_rows
 
 
 class BertEmbeddings(nn.Module):
@@ -49,10 +49,11 @@ class BertLayer(nn.Module):
             config, config.intermediate_size, config.hidden_size, config.hidden_dropout_prob
         )
 
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, S, H) → (B, S, H) and attention scores (B, A, S, S)."""
-        context, scores = self.attention.self(x, x, x, mask)
-        x = self.attention.output(context, x)
+    def forward(self, x: Tensor, mask: Tensor, rows: int | None = None) -> tuple[Tensor, Tensor]:
+        """(B, S, H) → the first `rows` of (B, S, H), all if None, and attention scores (B, A, rows, S)."""
+        first = first_rows(x, rows)
+        context, scores = self.attention.self(first, x, x, mask)
+        x = self.attention.output(context, first)
         return self.output(self.intermediate(x), x), scores
 
 

@@ -63,6 +63,11 @@ def additive_mask(attention_mask: Tensor, value: float, dtype: torch.dtype) -> T
     return ((1.0 - attention_mask.to(dtype)) * value)[:, None, None, :]
 
 
+def first_rows(x: Tensor, rows: int | None) -> Tensor:
+    """The first `rows` of (B, S, …); x itself if None: an exported graph has no slice that takes all."""
+    return x if rows is None else x[:, :rows]
+
+
 class SelfAttention(nn.Module):
     """Scaled dot-product attention over A heads; query, key and value may be read from different tensors.
 
@@ -70,12 +75,16 @@ class SelfAttention(nn.Module):
         config: gives the number of heads and the total head width.
         query_key_size: last axis of the tensors that query and key read.
         value_size: last axis of the tensor that value reads.
+
+    Attributes:
+        scale: factor of q·k, 1/√D; 1 where it is part of the query's weights already.
     """
 
     def __init__(self, config: EncoderConfig, query_key_size: int, value_size: int) -> None:
         super().__init__()
         self.heads = config.num_attention_heads
         self.head_size = config.attention_size // config.num_attention_heads
+        self.scale = 1.0 / math.sqrt(self.head_size)
         self.query = nn.Linear(query_key_size, config.attention_size)
         self.key = nn.Linear(query_key_size, config.attention_size)
         self.value = nn.Linear(value_size, config.attention_size)
@@ -90,18 +99,19 @@ class SelfAttention(nn.Module):
         """Attend.
 
         Args:
-            query: (B, S, query_key_size).
+            query: (B, Q, query_key_size); Q = S, or fewer rows where only their context is asked for.
             key: (B, S, query_key_size).
             value: (B, S, value_size).
             mask: (B, 1, 1, S), added to the scores.
 
         Returns:
-            The context (B, S, A·D) and the masked scores (B, A, S, S).
+            The context (B, Q, A·D) and the masked scores (B, A, Q, S).
         """
         q, k, v = self._split(self.query(query)), self._split(self.key(key)), self._split(self.value(value))
-        scores = torch.matmul(q, k.transpose(-1, -2)) * (1.0 / math.sqrt(self.head_size)) + mask
+        products = torch.matmul(q, k.transpose(-1, -2))
+        scores = (products if self.scale == 1.0 else products * self.scale) + mask
         context = torch.matmul(self.dropout(scores.softmax(-1)), v)
-        # (B, A, S, D) → (B, S, A, D) → (B, S, A·D)
+        # (B, A, Q, D) → (B, Q, A, D) → (B, Q, A·D)
         return context.transpose(1, 2).reshape(query.shape[0], query.shape[1], -1), scores
 
 
@@ -148,7 +158,12 @@ class Pooler(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings, a stack of layers, a pooler: what BERT and MobileBERT have in common."""
+    """Embeddings, a stack of layers, a pooler: what BERT and MobileBERT have in common.
+
+    Attributes:
+        last_rows: rows that the last layer computes, counted from [CLS]; None for all. Its keys and values
+            are read from every row all the same.
+    """
 
     config: EncoderConfig
     embeddings: Any
@@ -161,10 +176,11 @@ class Encoder(nn.Module):
         self.embeddings = embeddings
         self.encoder = nn.ModuleDict({"layer": nn.ModuleList(layers)})
         self.pooler = Pooler(config)
+        self.last_rows: int | None = None
 
     @property
     def layers(self) -> list[nn.Module]:
-        """The blocks in order; each maps (B, S, H) and a mask to (B, S, H) and attention scores."""
+        """The blocks in order; each maps (B, S, H), a mask and a row count to (B, rows, H) and scores."""
         return list(cast(nn.ModuleList, self.encoder["layer"]))
 
     def run_layers(self, x: Tensor, attention_mask: Tensor, *, capture: bool) -> EncoderOutput:
@@ -172,8 +188,8 @@ class Encoder(nn.Module):
         mask = additive_mask(attention_mask, self.config.attention_mask_value, x.dtype)
         hidden_states: list[Tensor] = [x]
         attention_scores: list[Tensor] = []
-        for layer in self.layers:
-            x, scores = layer(x, mask)
+        for depth, layer in enumerate(self.layers, start=1):
+            x, scores = layer(x, mask, self.last_rows if depth == len(self.layers) else None)
             if capture:
                 hidden_states.append(x)
                 attention_scores.append(scores)

@@ -12,7 +12,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.config import EncoderConfig
-from models.layers import Encoder, EncoderOutput, Intermediate, Projection, SelfAttention, make_norm
+from models.layers import (
+    Encoder,
+    EncoderOutput,
+    Intermediate,
+    Projection,
+    SelfAttention,
+    first_rows,
+    make_norm,
+)
 
 
 class MobileBertEmbeddings(nn.Module):
@@ -66,14 +74,13 @@ class _Bottleneck(nn.Module):
         self.attention = BottleneckInput(config) if config.key_query_shared_bottleneck else None
         self.reduced_attention = config.use_bottleneck_attention
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(B, S, H) → block input (B, S, W), query-and-key source, value source."""
-        reduced = self.input(x)
+    def forward(self, x: Tensor, rows: int | None) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, S, H) → block input (B, rows or S, W), source of key and query, source of value."""
         if self.reduced_attention:
-            return reduced, reduced, reduced
-        if self.attention is not None:
-            return reduced, self.attention(x), x
-        return reduced, x, x
+            reduced = self.input(x)
+            return first_rows(reduced, rows), reduced, reduced
+        reduced = self.input(first_rows(x, rows))
+        return reduced, x if self.attention is None else self.attention(x), x
 
 
 class _Attention(nn.Module):
@@ -124,15 +131,15 @@ class MobileBertLayer(nn.Module):
         self.intermediate = Intermediate(config, config.intra_bottleneck_size)
         self.output = _Output(config)
 
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, S, H) → (B, S, H) and attention scores (B, A, S, S)."""
-        reduced, query_key, value = self.bottleneck(x)
-        context, scores = self.attention.self(query_key, query_key, value, mask)
+    def forward(self, x: Tensor, mask: Tensor, rows: int | None = None) -> tuple[Tensor, Tensor]:
+        """(B, S, H) → the first `rows` of (B, S, H), all if None, and attention scores (B, A, rows, S)."""
+        reduced, key, value = self.bottleneck(x, rows)
+        context, scores = self.attention.self(first_rows(key, rows), key, value, mask)
         inner = self.attention.output(context, reduced)
         for ffn in self.ffn:
             inner = ffn(inner)
         inner = self.output(self.intermediate(inner), inner)
-        return self.output.bottleneck(inner, x), scores
+        return self.output.bottleneck(inner, first_rows(x, rows)), scores
 
 
 class MobileBert(Encoder):
