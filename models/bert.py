@@ -9,7 +9,15 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from models.config import EncoderConfig
-from models.layers import Encoder, EncoderOutput, Intermediate, Projection, SelfAttention, first_rows
+from models.layers import (
+    Encoder,
+    EncoderOutput,
+    Intermediate,
+    Projection,
+    SelfAttention,
+    first_rows,
+    make_norm,
+)
 
 
 class BertEmbeddings(nn.Module):
@@ -20,14 +28,17 @@ class BertEmbeddings(nn.Module):
         self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size, config.pad_token_id)
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, config.hidden_size)
-        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.LayerNorm = make_norm(config, config.hidden_size)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, input_ids: Tensor, token_type_ids: Tensor) -> Tensor:
         """(B, S) ids → (B, S, H)."""
+        return self.dropout(self.LayerNorm(self.sum(input_ids, token_type_ids)))
+
+    def sum(self, input_ids: Tensor, token_type_ids: Tensor) -> Tensor:
+        """What the norm reads: (B, S) ids → (B, S, H)."""
         x = self.word_embeddings(input_ids) + self.token_type_embeddings(token_type_ids)
-        x = x + self.position_embeddings.weight[: input_ids.shape[1]]
-        return self.dropout(self.LayerNorm(x))
+        return x + self.position_embeddings.weight[: input_ids.shape[1]]
 
 
 class _Attention(nn.Module):

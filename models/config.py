@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-ACTIVATIONS = ("gelu", "relu")
+# gelu is the exact form, gelu_new the tanh approximation that ALBERT was trained with.
+ACTIVATIONS = ("gelu", "gelu_new", "relu")
 NORMS = ("layer_norm", "no_norm")
-MODEL_TYPES = ("bert", "mobilebert")
+MODEL_TYPES = ("bert", "mobilebert", "albert")
+# What layers of an ALBERT share (Lan et al. 2020, Table 4).
+LAYER_SHARING = ("all", "attention", "ffn", "none")
 
 
 class ConfigError(ValueError):
@@ -34,7 +37,7 @@ class KroneckerRule:
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """Shape of a BERT or of a (inverted-)bottleneck BERT: MobileBERT, its tiny variant, IB-BERT.
+    """Shape of a BERT, an ALBERT, or a (inverted-)bottleneck BERT: MobileBERT, its tiny variant, IB-BERT.
 
     `hidden_size` is the inter-block size (the feature map, MobileBERT Table 1 h_inter);
     `intra_bottleneck_size` is the width inside a block. MobileBERT has intra < inter, IB-BERT intra > inter.
@@ -60,8 +63,13 @@ class EncoderConfig:
     pad_token_id: int = 0
     # Tanh pooler before the classifier. BERT has it; the published MobileBERT classifies the raw [CLS] row.
     classifier_activation: bool = True
-    # Below: bottleneck models only.
+    # Width of the word embedding, where it is not the hidden size: ALBERT and bottleneck models.
     embedding_size: int = 768
+    # Below: ALBERT only. Groups of neighbouring layers that share parameters (L/M groups of M layers).
+    num_hidden_groups: int = 1
+    # What the layers of a group share; published checkpoints know "all" only.
+    layer_sharing: str = "all"
+    # Below: bottleneck models only.
     intra_bottleneck_size: int = 768
     num_feedforward_networks: int = 1
     # Published MobileBERT: query and key read one shared bottleneck, value reads the feature map.
@@ -79,6 +87,7 @@ class EncoderConfig:
             ("model_type", self.model_type, MODEL_TYPES),
             ("hidden_act", self.hidden_act, ACTIVATIONS),
             ("normalization_type", self.normalization_type, NORMS),
+            ("layer_sharing", self.layer_sharing, LAYER_SHARING),
         ):
             if value not in known:
                 raise ConfigError(f"config: {name} is {value!r}; expected one of {', '.join(known)}")
@@ -89,15 +98,23 @@ class EncoderConfig:
             )
         if self.num_feedforward_networks < 1 or self.num_hidden_layers < 1:
             raise ConfigError("config: num_feedforward_networks and num_hidden_layers must be at least 1")
-        if not self.is_bottleneck and self.normalization_type != "layer_norm":
+        if self.num_hidden_groups < 1 or self.num_hidden_layers % self.num_hidden_groups:
             raise ConfigError(
-                "config: a plain BERT has layer_norm; no_norm belongs to model_type 'mobilebert'"
+                f"config: {self.num_hidden_layers} layers do not divide into num_hidden_groups "
+                f"{self.num_hidden_groups}"
             )
+        if self.model_type == "albert" and (self.normalization_type != "layer_norm" or self.kronecker):
+            raise ConfigError("config: an ALBERT has layer_norm and no kronecker rules")
 
     @property
     def is_bottleneck(self) -> bool:
         """Whether blocks narrow (or widen) the feature map around attention and feed-forward."""
         return self.model_type == "mobilebert"
+
+    @property
+    def layers_per_group(self) -> int:
+        """M of "groups of M layers": neighbours of an ALBERT that share parameters."""
+        return self.num_hidden_layers // self.num_hidden_groups
 
     @property
     def attention_size(self) -> int:
@@ -107,14 +124,24 @@ class EncoderConfig:
     def to_dict(self) -> dict[str, Any]:
         """config.json content that both we and `transformers` read."""
         out = asdict(self)
-        if not self.is_bottleneck:
-            for name in _BOTTLENECK_ONLY:
-                del out[name]
-        else:
+        for name in _ONLY_ELSEWHERE[self.model_type]:
+            del out[name]
+        if self.is_bottleneck:
             out |= {"use_bottleneck": True, "trigram_input": True}
+        # What `transformers` does not compute gets a name it refuses: it would read "bert" or "albert"
+        # and silently fill missing matrices with noise, or put its own norms in.
+        if self.model_type == "albert":
+            if self.layer_sharing == "none":  # as many groups as layers
+                out |= {"num_hidden_groups": self.num_hidden_layers, "layer_sharing": "all"}
+            elif self.layer_sharing != "all" and self.num_hidden_groups < self.num_hidden_layers:
+                out["model_type"] = _PARTLY_SHARED + self.model_type
+        if self.model_type == "bert":
+            if self.normalization_type == "no_norm":
+                out["model_type"] = _NO_NORM + self.model_type
+            else:
+                del out["normalization_type"]
         if self.kronecker:
-            # `transformers` would read a plain "bert" and silently fill the missing matrices with noise.
-            out["model_type"] = _KRONECKER + self.model_type
+            out["model_type"] = _KRONECKER + out["model_type"]
         else:
             del out["kronecker"]
         return out
@@ -126,7 +153,9 @@ class EncoderConfig:
         Raises:
             ConfigError: the file asks for something these networks do not compute.
         """
-        model_type = str(values.get("model_type")).removeprefix(_KRONECKER)
+        model_type = str(values.get("model_type"))
+        for prefix in (_KRONECKER, _NO_NORM, _PARTLY_SHARED):
+            model_type = model_type.removeprefix(prefix)
         if model_type not in MODEL_TYPES:
             raise ConfigError(
                 f"config: model_type is {model_type!r}; expected one of {', '.join(MODEL_TYPES)}"
@@ -134,7 +163,7 @@ class EncoderConfig:
         for name, required in _FIXED:
             if values.get(name, required) != required:
                 raise ConfigError(f"config: {name} is {values[name]!r}; only {required!r} is supported")
-        defaults = _MOBILEBERT_DEFAULTS if model_type == "mobilebert" else {}
+        defaults = _DEFAULTS.get(model_type, {})
         known = {f.name for f in fields(cls)}
         ours = {
             "model_type": model_type,
@@ -143,15 +172,23 @@ class EncoderConfig:
         return cls(**(defaults | {k: v for k, v in values.items() if k in known} | ours))
 
 
+# Prefixes of model_type in our own config.json files.
 _KRONECKER = "kronecker-"
+_NO_NORM = "nonorm-"
+_PARTLY_SHARED = "partly-shared-"
 _BOTTLENECK_ONLY = (
-    "normalization_type",
-    "embedding_size",
     "intra_bottleneck_size",
     "num_feedforward_networks",
     "key_query_shared_bottleneck",
     "use_bottleneck_attention",
 )
+_ALBERT_ONLY = ("num_hidden_groups", "layer_sharing")
+# Fields that say nothing in a network of this type, and are not written.
+_ONLY_ELSEWHERE = {
+    "bert": ("embedding_size", *_ALBERT_ONLY, *_BOTTLENECK_ONLY),
+    "albert": ("normalization_type", *_BOTTLENECK_ONLY),
+    "mobilebert": _ALBERT_ONLY,
+}
 # Variants that exist in published config files but not in the networks of the four papers.
 _FIXED = (
     ("position_embedding_type", "absolute"),
@@ -159,6 +196,7 @@ _FIXED = (
     ("add_cross_attention", False),
     ("use_bottleneck", True),
     ("trigram_input", True),
+    ("inner_group_num", 1),
 )
 # What `transformers` leaves out of a MobileBERT config.json because it is its default.
 _MOBILEBERT_DEFAULTS: dict[str, Any] = {
@@ -174,3 +212,16 @@ _MOBILEBERT_DEFAULTS: dict[str, Any] = {
     "num_feedforward_networks": 4,
     "key_query_shared_bottleneck": True,
 }
+# The same of an ALBERT config.json: an xxlarge model.
+_ALBERT_DEFAULTS: dict[str, Any] = {
+    "vocab_size": 30000,
+    "hidden_size": 4096,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 64,
+    "intermediate_size": 16384,
+    "hidden_act": "gelu_new",
+    "hidden_dropout_prob": 0.0,
+    "attention_probs_dropout_prob": 0.0,
+    "embedding_size": 128,
+}
+_DEFAULTS = {"mobilebert": _MOBILEBERT_DEFAULTS, "albert": _ALBERT_DEFAULTS}

@@ -7,13 +7,18 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from models.albert import Albert
 from models.bert import Bert
 from models.config import ConfigError, EncoderConfig
 from models.kronecker_compress import use_kronecker_layers
 from models.layers import Encoder, activation, initialise
 from models.mobilebert import MobileBert
 
-ENCODERS: dict[str, Callable[[EncoderConfig], Encoder]] = {"bert": Bert, "mobilebert": MobileBert}
+ENCODERS: dict[str, Callable[[EncoderConfig], Encoder]] = {
+    "bert": Bert,
+    "albert": Albert,
+    "mobilebert": MobileBert,
+}
 
 
 def make_encoder(config: EncoderConfig) -> Encoder:
@@ -65,10 +70,12 @@ class SpanQA(nn.Module):
 class _Transform(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        # An ALBERT narrows to the width of its word embedding, which is then the whole output matrix.
+        size = config.embedding_size if config.model_type == "albert" else config.hidden_size
+        self.dense = nn.Linear(config.hidden_size, size)
         self.act = activation(config)
         # A LayerNorm also in a NoNorm model: the head is not part of what runs on the phone.
-        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.LayerNorm = nn.LayerNorm(size, eps=config.layer_norm_eps)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.LayerNorm(self.act(self.dense(x)))
@@ -91,7 +98,10 @@ class _Predictions(nn.Module):
 
 
 class PretrainingHead(nn.Module):
-    """Masked-language-model and next-sentence logits; the output matrix is the word embedding."""
+    """Masked-language-model logits and those of a pair of segments; the output matrix is the word embedding.
+
+    The second output says whether the pair is next-sentence (BERT, MobileBERT) or in order (ALBERT's SOP).
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -104,7 +114,7 @@ class PretrainingHead(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """(B, S) → MLM logits (B, S, vocabulary) and NSP logits (B, 2)."""
+        """(B, S) → MLM logits (B, S, vocabulary) and NSP or SOP logits (B, 2)."""
         out = self.encoder(input_ids, attention_mask, token_type_ids)
         words = self.encoder.embeddings.word_embeddings.weight
         return self.cls["predictions"](out.last_hidden_state, words), self.cls["seq_relationship"](out.pooled)

@@ -57,7 +57,8 @@ def _part(name: str) -> str:
 
 def _macs(encoder: nn.Module, config: EncoderConfig, seq_len: int) -> int:
     total = 0
-    for name, module in encoder.named_modules():
+    # A module that several layers share runs once in each.
+    for name, module in encoder.named_modules(remove_duplicate=False):
         positions = 1 if name.startswith("pooler") else seq_len
         if isinstance(module, nn.Linear):
             total += module.in_features * module.out_features * positions

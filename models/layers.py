@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -33,6 +34,13 @@ class EncoderOutput:
     attention_scores: list[Tensor] = field(default_factory=list)
 
 
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gelu": F.gelu,  # the exact, erf form
+    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "relu": F.relu,
+}
+
+
 class NoNorm(nn.Module):
     """Element-wise affine map in the place of a layer normalisation: γ ∘ h + β (MobileBERT Eq. 1)."""
 
@@ -54,8 +62,8 @@ def make_norm(config: EncoderConfig, size: int) -> nn.Module:
 
 
 def activation(config: EncoderConfig) -> Callable[[Tensor], Tensor]:
-    """The feed-forward activation that the config names (gelu is the exact, erf form)."""
-    return F.relu if config.hidden_act == "relu" else F.gelu
+    """The feed-forward activation that the config names."""
+    return _ACTIVATIONS[config.hidden_act]
 
 
 def additive_mask(attention_mask: Tensor, value: float, dtype: torch.dtype) -> Tensor:

@@ -1,4 +1,4 @@
-"""Named models: MobileBERT Table 1, and the students this project ships."""
+"""Named models: MobileBERT Table 1, ALBERT Table 1, and the students this project ships."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ _MOBILEBERT = EncoderConfig(
 )
 _PUBLISHED = replace(_MOBILEBERT, key_query_shared_bottleneck=True)
 
+# ALBERT Table 1; heads H/64 and feed-forward 4H (section 3.1), no dropout (section 4.8), all layers shared.
+_ALBERT = EncoderConfig(
+    model_type="albert",
+    vocab_size=30000,
+    hidden_act="gelu_new",
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+    embedding_size=128,
+)
+
 PRESETS: dict[str, EncoderConfig] = {
     "bert-base": EncoderConfig(),
     "bert-large": EncoderConfig(
@@ -31,6 +41,16 @@ PRESETS: dict[str, EncoderConfig] = {
     # BERT_TINY of the length-divergence paper (Jiang et al. 2022, appendix): 4,386,178 with its classifier.
     "bert-tiny": EncoderConfig(
         hidden_size=128, num_hidden_layers=2, num_attention_heads=2, intermediate_size=512
+    ),
+    "albert-base": _ALBERT,
+    "albert-large": replace(
+        _ALBERT, hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
+    ),
+    "albert-xlarge": replace(
+        _ALBERT, hidden_size=2048, num_hidden_layers=24, num_attention_heads=32, intermediate_size=8192
+    ),
+    "albert-xxlarge": replace(
+        _ALBERT, hidden_size=4096, num_hidden_layers=12, num_attention_heads=64, intermediate_size=16384
     ),
     # Teacher of MobileBERT: BERT-large width inside the block, 512 between blocks (Table 2 f).
     "ib-bert-large": replace(

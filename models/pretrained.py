@@ -17,17 +17,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from models import albert
 from models.config import ConfigError, EncoderConfig
 from models.heads import PairClassifier, PretrainingHead, SpanQA, build
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
-_ARCHITECTURES = {
-    PairClassifier: {
-        "bert": "BertForSequenceClassification",
-        "mobilebert": "MobileBertForSequenceClassification",
-    },
-    PretrainingHead: {"bert": "BertForPreTraining", "mobilebert": "MobileBertForPreTraining"},
-    SpanQA: {"bert": "BertForQuestionAnswering", "mobilebert": "MobileBertForQuestionAnswering"},
+# `transformers` calls a class by the family's name and the head's.
+_FAMILIES = {"bert": "Bert", "mobilebert": "MobileBert", "albert": "Albert"}
+_HEADS = {
+    PairClassifier: "ForSequenceClassification",
+    PretrainingHead: "ForPreTraining",
+    SpanQA: "ForQuestionAnswering",
 }
 
 
@@ -78,7 +78,7 @@ def shipped_directory() -> Path:
 
 
 def load_pretrained(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> nn.Module:
-    """Load a model directory of ours or of `transformers` (bert, mobilebert) in eval mode and float32.
+    """Load a directory of ours or of `transformers` (bert, albert, mobilebert), in eval mode and float32.
 
     The head follows from the tensors in the file. With `num_labels` a bare encoder gets a fresh pair
     classifier (and a fresh pooler where the file has none), drawn from `seed`.
@@ -88,12 +88,12 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     """
     directory = Path(directory)
     config = read_config(directory)
-    tensors = _read_tensors(directory / "model.safetensors")
+    tensors = _read_tensors(directory / "model.safetensors", config)
     try:
         model = _empty_model(config, tensors, num_labels, seed)
     except ConfigError as error:
         raise ModelFileError(f"{directory / 'config.json'}: {error}") from error
-    expected = model.state_dict()
+    expected = dict(model.named_parameters())  # a tensor that layers share has one name here
     fresh = {
         k for k in expected if num_labels is not None and k.startswith(("classifier.", "encoder.pooler."))
     }
@@ -109,7 +109,9 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
                 f"{directory}: tensor {name!r} has shape {tuple(tensors[name].shape)}, "
                 f"config.json asks for {tuple(expected[name].shape)}"
             )
-    model.load_state_dict({k: tensors.get(k, v).float() for k, v in expected.items()})
+    with torch.no_grad():
+        for name, parameter in expected.items():
+            parameter.copy_(tensors.get(name, parameter))
     return model.eval()
 
 
@@ -192,11 +194,7 @@ def save_pretrained(
 def _write(model: nn.Module, directory: Path, half: bool) -> None:
     config = cast(EncoderConfig, model.config)
     values: dict[str, Any] = config.to_dict()
-    values["architectures"] = [
-        _ARCHITECTURES.get(type(model), {"bert": "BertModel", "mobilebert": "MobileBertModel"})[
-            config.model_type
-        ]
-    ]
+    values["architectures"] = [_FAMILIES[config.model_type] + _HEADS.get(type(model), "Model")]
     if isinstance(model, PairClassifier):
         values["id2label"] = {str(i): f"LABEL_{i}" for i in range(model.num_labels)}
         values["label2id"] = {f"LABEL_{i}": i for i in range(model.num_labels)}
@@ -205,20 +203,21 @@ def _write(model: nn.Module, directory: Path, half: bool) -> None:
         _published_name(k, config): v.detach()
         .to("cpu", torch.float16 if half else torch.float32)
         .contiguous()
-        for k, v in model.state_dict().items()
+        for k, v in model.named_parameters()  # what layers share is written once
     }
     save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
     (directory / "model.safetensors").chmod(0o644)  # safetensors makes it readable by its owner only
 
 
 def _published_name(name: str, config: EncoderConfig) -> str:
-    """Our heads hold their backbone as `encoder.`; published ones as `bert.` or `mobilebert.`."""
+    """Our heads hold their backbone as `encoder.`; published ones as `bert.`, `albert.` or `mobilebert.`."""
     head, _, rest = name.partition(".")
     inside_head = head == "encoder" and not rest.startswith("layer.")
-    return f"{config.model_type}.{rest}" if inside_head else name
+    prefix, inner = (f"{config.model_type}.", rest) if inside_head else ("", name)
+    return prefix + (albert.published_name(inner, config) if config.model_type == "albert" else inner)
 
 
-def _read_tensors(path: Path) -> dict[str, Tensor]:
+def _read_tensors(path: Path, config: EncoderConfig) -> dict[str, Tensor]:
     if not path.is_file():
         raise ModelFileError(
             f"{path}: no such file; a model directory needs config.json and model.safetensors"
@@ -231,9 +230,9 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     for name, tensor in raw.items():
         # Checkpoints converted from TensorFlow call a norm's scale gamma and its shift beta.
         ours = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-        for prefix in ("bert.", "mobilebert."):
-            ours = ours.replace(prefix, "encoder.", 1) if ours.startswith(prefix) else ours
-        tensors[ours] = tensor
+        prefix = f"{config.model_type}."
+        outer, inner = ("encoder.", ours.removeprefix(prefix)) if ours.startswith(prefix) else ("", ours)
+        tensors[outer + (albert.our_name(inner, config) if config.model_type == "albert" else inner)] = tensor
     return tensors
 
 
