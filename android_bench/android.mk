@@ -1,7 +1,7 @@
 # Targets of the Android work; the project's Makefile includes this file and defines BIN, READY and READY_DEV.
 ANDROID_TOOLS ?= build/android-tools
 ANDROID_RUNNERS := $(ANDROID_TOOLS)/runner-tflite.tar $(ANDROID_TOOLS)/runner-onnx.tar
-RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py machine.py runner/device.py runner/run.sh) \
+RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py bare.py machine.py runner/device.py runner/run.sh) \
 	android_bench/runner/bundle.py $(addprefix matching/,__init__.py wordpiece.py) \
 	$(addprefix mobilebert_export/,__init__.py artefact.py runtime.py)
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from android_bench.bare import open_model
 from android_bench.latency import BenchError, Pairs, WorkerError, encode
 from android_bench.pairs import PAIRS
-from mobilebert_export.runtime import open_backend, read_card
 
 # Instructions inside these packages' libraries are the runtime's; Python's and numpy's are not counted.
 RUNTIME_LIBRARIES = ("ai_edge_litert", "tflite_runtime", "onnxruntime")
@@ -71,8 +71,7 @@ def count_instructions(folder: Path, pairs: Pairs = PAIRS[:1]) -> InstructionCou
 
 def run_inferences(folder: Path, inputs: Path, count: int) -> None:
     """What valgrind watches: open the artefact, run its first input `count` times."""
-    card = read_card(folder)
-    backend = open_backend(folder / card.model_file, card, 1)
+    backend = open_model(folder, 1)
     feed = {name: array[:1] for name, array in np.load(inputs).items()}
     for _ in range(count):
         backend.run(feed)

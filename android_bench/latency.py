@@ -20,8 +20,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from android_bench import machine, statistics
+from android_bench.bare import BareModel, describe
 from android_bench.pairs import PAIRS
-from mobilebert_export.runtime import read_card
 
 Pairs = Sequence[tuple[str, str]]
 Inputs = Pairs | Mapping[str, np.ndarray]
@@ -49,7 +49,7 @@ class WorkerError(Exception):
 
 @dataclass(frozen=True)
 class Contender:
-    """One thing to measure: an artefact folder in an environment."""
+    """One thing to measure: a folder that `android_bench.bare` can describe, in an environment."""
 
     name: str
     folder: Path
@@ -205,7 +205,7 @@ def name_contenders(
         raise BenchError(f"threads is {threads}; give at least 1")
     found: list[Contender] = []
     for folder in map(Path, artefact_dirs):
-        length = read_card(folder).seq_len
+        length = describe(folder).seq_len
         if seq_len and length != seq_len:
             raise BenchError(
                 f"{folder}: made for {length} tokens, not {seq_len}; export it with --seq-len {seq_len}"
@@ -313,8 +313,8 @@ def trouble(session: Session, pulse_ms: float) -> list[str]:
 
 
 def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
-    """Inputs of an artefact by name, int32 (N, S): text tokenised and padded, or the given arrays checked."""
-    card = read_card(folder)
+    """What a model is fed, (N, S) by input name: text tokenised and padded, or the given arrays checked."""
+    card = describe(folder)
     if isinstance(inputs, Mapping):
         arrays = dict(inputs)
     else:
@@ -324,7 +324,8 @@ def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
     shapes = {name: array.shape for name, array in arrays.items()}
     if not shapes or any(len(shape) != 2 or shape[1] != card.seq_len for shape in shapes.values()):
         raise BenchError(f"{folder}: its inputs are (N, {card.seq_len}); got {shapes}")
-    return {name: np.ascontiguousarray(array, np.int32) for name, array in arrays.items()}
+    encoded = {name: np.ascontiguousarray(array, np.int32) for name, array in arrays.items()}
+    return card.feed(encoded) if isinstance(card, BareModel) else encoded
 
 
 def with_slowdown(contender: Contender, share: float) -> Contender:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mobilebert_export.runtime import read_card
+from android_bench.bare import describe
 
 Shape = Sequence[int]
 
@@ -16,7 +16,7 @@ CONVOLUTIONS = {"CONV_2D", "Conv", "ConvInteger", "QLinearConv"}
 
 
 def model_facts(folder: Path) -> dict[str, Any]:
-    """Facts of an artefact folder.
+    """Facts of an artefact folder or a bare model.
 
     Returns:
         `bytes` of the model file and `folder_bytes`; `operators` by kind, `operator_count` and `macs`
@@ -24,7 +24,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
         reader of the format is not installed; `xnnpack`, what the export's report says of delegation, or
         None.
     """
-    card = read_card(folder)
+    card = describe(folder)
     model = folder / card.model_file
     try:
         operators, macs = _READERS[card.target](model)

@@ -11,6 +11,7 @@ from typing import Any
 from android_bench.instructions import count_instructions
 from android_bench.latency import BenchError, Comparison
 from android_bench.model_facts import model_facts
+from android_bench.profile import profile
 
 FORMAT = 1
 
@@ -25,12 +26,21 @@ class Record:
     date: str
 
     @classmethod
-    def of(cls, comparison: Comparison, *, instructions: bool = False) -> "Record":
-        """Add facts (counted `instructions` too, if asked: minutes), commit and date to a run made here."""
+    def of(cls, comparison: Comparison, *, instructions: bool = False, profiled: bool = False) -> "Record":
+        """Add facts, commit and date to a run made here.
+
+        Args:
+            comparison: the run.
+            instructions: count each model's instructions too (minutes).
+            profiled: add the operator profile of each contender, at its number of threads.
+        """
         by_folder = {
             folder: _facts(folder, instructions) for folder in {c.folder for c in comparison.contenders}
         }
         facts = {contender.name: by_folder[contender.folder] for contender in comparison.contenders}
+        if profiled:
+            for one in comparison.contenders:
+                facts[one.name] = facts[one.name] | {"profile": profile(one.folder, one.threads).to_json()}
         return cls(comparison, facts, current_commit(), datetime.now(UTC).isoformat(timespec="seconds"))
 
     def to_json(self) -> dict[str, Any]:

@@ -91,7 +91,9 @@ def bench_markdown(record: Record) -> str:
     )
     lines = ["# Latency", "", how, "", *_table(COLUMNS, bench_rows(record)), legend, ""]
     lines += _table(FACT_COLUMNS, _fact_rows(record, runtimes))
-    return "\n".join([*lines, where, "", *_trouble_lines(record), *_kernel_lines(record)])
+    return "\n".join(
+        [*lines, where, "", *_trouble_lines(record), *_profile_lines(record), *_kernel_lines(record)]
+    )
 
 
 def gate_markdown(verdict: Verdict) -> str:
@@ -208,8 +210,37 @@ def _trouble_lines(record: Record) -> list[str]:
     return [*lines, ""]
 
 
+def _profile_lines(record: Record) -> list[str]:
+    """Time by operator kind, for contenders that were profiled."""
+    lines: list[str] = []
+    for name, facts in record.facts.items():
+        if not (found := facts.get("profile")):
+            continue
+        rows = [
+            (
+                row["kind"] + (", in XNNPACK" if row["delegated"] else ""),
+                str(row["count"]),
+                f"{row['ms']:.3f}",
+                f"{row['share']:.1%}",
+            )
+            for row in found["rows"][:12]
+        ]
+        operators = sum(row["ms"] for row in found["rows"])
+        what = (
+            f"{name}: {found['runtime']}'s own profile, {found['threads']} thread(s), medians. "
+            f"Operators take {operators:.2f} ms of {found['profiled_ms']:.2f}; without the profiler an "
+            f"inference takes {found['plain_ms']:.2f} ms."
+        )
+        lines += [
+            what,
+            "",
+            *_table(("operator, as the runtime calls it", "count", "ms", "share"), rows),
+        ]
+    return lines
+
+
 def _kernel_lines(record: Record) -> list[str]:
-    """The operator profile, for artefacts whose instructions were counted."""
+    """Instructions by kernel, for artefacts whose instructions were counted."""
     lines: list[str] = []
     for name, facts in record.facts.items():
         if counted := facts.get("instructions"):

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from android_bench.bare import describe, open_model
 from android_bench.machine import Watch, peak_mib, resident_mib
-from mobilebert_export.runtime import Matcher, open_backend, read_card
+from mobilebert_export.runtime import Matcher
 
 # Warm-up is over when two neighbouring windows have the same median within this share ...
 WARM_TOLERANCE = 0.03
@@ -40,9 +41,9 @@ def session(task: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         task: `folder` (artefact); `threads`; `seconds` of steady measurement; `mode`, "padded" (the network
-            alone on encoded pairs) or "text" (tokenise, run, softmax); `inputs`, a .npz of int32 (N, S)
-            arrays or, for "text", a list of pairs; `slowdown`, a share of each inference burnt on top (gate
-            tests).
+            alone on encoded pairs) or "text" (tokenise, run, softmax); `inputs`, a .npz of (N, S) arrays by
+            input name or, for "text", a list of pairs; `slowdown`, a share of each inference burnt on
+            top (gate tests).
 
     Returns:
         Times in ms (`import_ms`, `init_ms`, `first_ms`, ordered `warmup_ms` and `steady_ms`), `converged`,
@@ -50,9 +51,8 @@ def session(task: dict[str, Any]) -> dict[str, Any]:
         `machine` behaved meanwhile.
     """
     folder, text = Path(task["folder"]), task["mode"] == "text"
-    card = read_card(folder)
     inputs = [[tuple(pair)] for pair in task["inputs"]] if text else _rows(task["inputs"])
-    import_ms = _import_runtime(card.target)
+    import_ms = _import_runtime(describe(folder).target)
     base = resident_mib()
 
     watch = Watch()
@@ -62,7 +62,7 @@ def session(task: dict[str, Any]) -> dict[str, Any]:
         matcher = Matcher.load(folder, task["threads"])
         backend, call = matcher.backend, matcher.score
     else:
-        backend = open_backend(folder / card.model_file, card, task["threads"])
+        backend = open_model(folder, task["threads"])
         call = backend.run
     init_ms = 1e3 * (time.perf_counter() - start)
 

@@ -31,6 +31,7 @@ PLATFORMS = tuple(f"manylinux{tag}_aarch64" for tag in ("_2_28", "_2_27", "_2_17
 OUR_FILES = (
     "android_bench/__init__.py",
     "android_bench/worker.py",
+    "android_bench/bare.py",
     "android_bench/machine.py",
     "android_bench/runner/__init__.py",
     "android_bench/runner/device.py",

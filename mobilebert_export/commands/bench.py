@@ -22,6 +22,9 @@ def bench(
     instructions: Annotated[
         bool, Option("--instructions", help="Count instructions by kernel under valgrind (minutes).")
     ] = False,
+    profile: Annotated[
+        bool, Option("--profile", help="Add each runtime's own profile: time by kind of operator.")
+    ] = False,
     retries: Annotated[int, Option(help="Repeat a session this often while the machine is troubled.")] = 2,
     out: Annotated[
         Path | None, Option(help="Write OUT.json, OUT.md, OUT.png; for history, the page.")
@@ -62,7 +65,7 @@ def bench(
             retries=retries,
             progress=begin("sessions"),
         )
-    record = Record.of(run, instructions=instructions)
+    record = Record.of(run, instructions=instructions, profiled=profile)
     if out:
         write_bench(record, out, force=force)
     console = Console()
