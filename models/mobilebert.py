@@ -41,15 +41,17 @@ class MobileBertEmbeddings(nn.Module):
         Padded positions are zeroed before the convolution: a token at the end of a text then sees the same
         zeros as a token at the end of the sequence, whatever the pad row of the table holds.
         """
-        word = self.word_embeddings(input_ids)
-        word = word * attention_mask.to(word.dtype)[:, :, None]
-        # Order of the published checkpoints: next | current | previous.  (B, S, E) → (B, S, 3E)
-        trigram = torch.cat(
-            [F.pad(word[:, 1:], (0, 0, 0, 1)), word, F.pad(word[:, :-1], (0, 0, 1, 0))], dim=2
-        )
-        x = self.embedding_transformation(trigram) + self.token_type_embeddings(token_type_ids)
+        x = self.embedding_transformation(self.trigram(self.word_embeddings(input_ids), attention_mask))
+        x = x + self.token_type_embeddings(token_type_ids)
         x = x + self.position_embeddings.weight[: input_ids.shape[1]]
         return self.dropout(self.LayerNorm(x))
+
+    @staticmethod
+    def trigram(word: Tensor, attention_mask: Tensor) -> Tensor:
+        """Every word beside its neighbours, (B, S, E) → (B, S, 3E); a padded position is zero."""
+        word = word * attention_mask.to(word.dtype)[:, :, None]
+        # Order of the published checkpoints: next | current | previous.
+        return torch.cat([F.pad(word[:, 1:], (0, 0, 0, 1)), word, F.pad(word[:, :-1], (0, 0, 1, 0))], dim=2)
 
 
 class BottleneckInput(nn.Module):

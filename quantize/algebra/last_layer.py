@@ -1,0 +1,23 @@
+"""A last layer that computes what is read of it."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from models import PairClassifier
+from quantize.algebra.streams import encoder_of
+
+
+def first_row_only(network: nn.Module) -> tuple[dict[str, int], list[str]]:
+    """Row i of a layer's output depends on row i of its query, residuals and feed-forward networks alone.
+
+    A pair classifier reads the [CLS] row of the last layer. Its keys and values come from every row, all else
+    is computed for one: per layer 2·S·H·W (keys, values) + … instead of everything, S times.
+
+    Returns:
+        Counts of what changed; heads that read every row are left as they are.
+    """
+    if not isinstance(network, PairClassifier):
+        return {"layers cut to one row": 0}, ["the head reads every row"]
+    encoder_of(network).last_rows = 1
+    return {"layers cut to one row": 1}, []

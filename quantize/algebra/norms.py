@@ -1,0 +1,95 @@
+"""Norms that disappear into the linear layers around them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.layers import NoNorm
+from quantize.algebra.streams import Basis, Stream, affine, change_basis, find_streams
+
+# A stream's scale may drift this far from 1, either way, before one explicit multiplication sets it back: 20
+# of float16's 30 binades. A trained stream stays within 2⁻⁷ to 2⁷; beyond lies a γ next to zero.
+SCALE_LIMIT = 2.0**10
+
+
+def fold_no_norm(network: nn.Module) -> tuple[dict[str, int], list[str]]:
+    """NoNorm is affine: γ ∘ (x + W·h + b) + β. Kept in the basis x = s ∘ x̃ + t, it costs nothing.
+
+    Every version takes s' = γ ∘ s and t' = β (`streams.change_basis`): what writes the stream is divided by
+    s, what reads it is multiplied by it. Where a γ is zero or would take |s| out of [1 / SCALE_LIMIT,
+    SCALE_LIMIT] the stream is set back to s' = 1 by one explicit multiplication with γ ∘ s; the last version
+    is divided by nothing and needs none. A bare encoder keeps its feature map, which is its output.
+
+    Returns:
+        Counts of what changed, and the streams left as they were, with the reason.
+    """
+    changed = {"norms folded": 0, "explicit multiplications left": 0}
+    skipped = []
+    for stream in find_streams(network):
+        norms = sum(isinstance(norm, NoNorm) for norm in stream.norms)
+        if not norms:
+            continue
+        if reason := _obstacle(stream):
+            skipped.append(f"{stream.name}: {reason}")
+            continue
+        change_basis(stream, _telescope(stream))
+        changed["norms folded"] += norms
+        changed["explicit multiplications left"] += sum(
+            not isinstance(norm, nn.Identity) for norm in stream.norms
+        )
+    return changed, skipped
+
+
+def fold_layer_norm_affine(network: nn.Module) -> tuple[dict[str, int], list[str]]:
+    """β of a LayerNorm moves into whatever reads it: x = x̃ + β is a change of basis with s = 1.
+
+    Readers get b + W·β, and so does the next residual sum: b + β. γ must stay where a residual sum reads the
+    stream, because the next LayerNorm has to see the true sum; the last version of a stream is read by linear
+    layers alone and takes s = γ, which leaves nothing of the affine map.
+
+    Returns:
+        Counts of what changed, and the streams left as they were, with the reason.
+    """
+    changed = {"shifts folded": 0, "scales folded": 0}
+    skipped = []
+    for stream in find_streams(network):
+        if not all(isinstance(norm, nn.LayerNorm) for norm in stream.norms):
+            continue
+        if reason := _obstacle(stream):
+            skipped.append(f"{stream.name}: {reason}")
+            continue
+        norms: list[nn.LayerNorm] = [norm for norm in stream.norms if isinstance(norm, nn.LayerNorm)]
+        ones = torch.ones_like(norms[0].weight)
+        bases = [Basis(ones, norm.bias.detach().clone()) for norm in norms]
+        bases[-1] = Basis(norms[-1].weight.detach().clone(), bases[-1].shift)
+        change_basis(stream, bases)
+        changed["shifts folded"] += len(norms)
+        changed["scales folded"] += 1
+    return changed, skipped
+
+
+def _obstacle(stream: Stream) -> str | None:
+    """Why a stream must keep its basis."""
+    if not stream.dense:
+        return "a Kronecker layer reads or writes it"
+    return "it is the output" if stream.open_end else None
+
+
+def _telescope(stream: Stream) -> list[Basis]:
+    """The basis of every version in which the norms are 1, but for the explicit multiplications."""
+    like = stream.versions[0].writer.bias.detach()
+    bases = [Basis(torch.ones_like(like), torch.zeros_like(like))]
+    for version in stream.versions[1:]:
+        gamma, beta = affine(version.norm, like)
+        scale = gamma * bases[-1].scale
+        if version is stream.versions[-1] or _small(scale):
+            bases.append(Basis(scale, beta.clone()))
+        else:
+            bases.append(Basis(torch.ones_like(like), beta.clone(), multiply=scale))
+    return bases
+
+
+def _small(scale: Tensor) -> bool:
+    size = scale.abs()
+    return bool(size.min() >= 1 / SCALE_LIMIT and size.max() <= SCALE_LIMIT)
