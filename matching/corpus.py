@@ -39,6 +39,33 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[list[str]]:
     Raises:
         CorpusError: no file, one that is not there, of another kind, truncated, or not UTF-8.
     """
+    _check(paths)
+    for path in paths:
+        for line in _lines(path):
+            if sentences := split_sentences(line):
+                yield sentences
+
+
+def read_documents(paths: Sequence[Path]) -> Iterator[list[str]]:
+    """The non-empty lines of each document of the files; a blank line or the end of a file ends a document.
+
+    Raises:
+        CorpusError: as `read_paragraphs`.
+    """
+    _check(paths)
+    for path in paths:
+        lines: list[str] = []
+        for line in _lines(path):
+            if text := line.strip():
+                lines.append(text)
+            elif lines:
+                yield lines
+                lines = []
+        if lines:
+            yield lines
+
+
+def _check(paths: Sequence[Path]) -> None:
     if not paths:
         raise CorpusError("no corpus file given; give one or more .txt, .txt.xz or .txt.gz files")
     for path in paths:
@@ -46,16 +73,16 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[list[str]]:
             raise CorpusError(f"{path}: no such file; give a text file with one paragraph a line")
         if path.suffix not in _OPENERS:
             raise CorpusError(f"{path}: unknown ending; expected one of {', '.join(_OPENERS)}")
-    for path in paths:
-        try:
-            with _OPENERS[path.suffix](path, "rt", encoding="utf-8") as file:
-                for line in file:
-                    if sentences := split_sentences(line):
-                        yield sentences
-        except (lzma.LZMAError, EOFError, gzip.BadGzipFile) as error:
-            raise CorpusError(f"{path}: damaged or truncated ({error}); fetch it again") from error
-        except UnicodeDecodeError as error:
-            raise CorpusError(f"{path}: not UTF-8 ({error}); convert it first") from error
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with _OPENERS[path.suffix](path, "rt", encoding="utf-8") as file:
+            yield from file
+    except (lzma.LZMAError, EOFError, gzip.BadGzipFile) as error:
+        raise CorpusError(f"{path}: damaged or truncated ({error}); fetch it again") from error
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path}: not UTF-8 ({error}); convert it first") from error
 
 
 def split_sentences(paragraph: str) -> list[str]:

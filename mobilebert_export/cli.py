@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "train-matcher": "Fine-tune a pair classifier on labelled pairs.",
     "distill": "Teach a small student what a fine-tuned teacher knows.",
     "distill-encoder": "Teach a small BERT a large one's representations on plain text.",
+    "report": "A paper's tables and figures from recorded runs, beside its printed numbers.",
     "evaluate": "Figures of a model or an artefact on labelled pairs.",
     "kronecker": "Store an encoder's matrices as sums of Kronecker products.",
     "export": "Write a verified TFLite or ONNX artefact folder.",
