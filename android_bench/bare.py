@@ -71,7 +71,8 @@ def describe(folder: Path) -> ArtefactCard | BareModel:
 def open_model(folder: Path, threads: int) -> Backend:
     """Load the model of either kind of folder.
 
-    A bare model's inputs are checked against its description, its outputs are taken as they are.
+    A bare model's inputs are checked against its description; its first output is what `run` returns, in
+    float where the file has it in integers.
 
     Raises:
         ArtefactError: the runtime refuses the file, or its inputs are not those that bare.json names.
@@ -105,8 +106,12 @@ class _BareTflite:
             for name, detail in self.runner.get_input_details().items()
         }
 
-    def run(self, inputs: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        return next(iter(self.runner(**inputs).values()))
+        detail = next(iter(self.runner.get_output_details().values()))
+        self.scale, self.zero = detail["quantization"]  # (0.0, 0) of a float output
+
+    def run(self, inputs: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+        output = next(iter(self.runner(**inputs).values()))
+        return output if not self.scale else (output.astype(np.float32) - self.zero) * np.float32(self.scale)
 
 
 class _BareOnnx:

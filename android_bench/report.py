@@ -31,7 +31,7 @@ FACT_COLUMNS = ("", "runtime", "quantisation", "tokens", "operators", "in XNNPAC
 
 def write_bench(record: Record, stem: Path, *, force: bool = False) -> list[Path]:
     """Write stem.json, stem.md and stem.png; `BenchError` if one exists and `force` is not given."""
-    return _write(
+    return write_files(
         stem, record.to_json(), bench_markdown(record), lambda path: plot(record, path), force=force
     )
 
@@ -40,14 +40,42 @@ def write_gate(record: Record, verdict: Verdict, stem: Path, *, force: bool = Fa
     """Write a gate run: its verdict beside the record it judged."""
     data = {**record.to_json(), "gate": verdict.to_json()}
     page = gate_markdown(verdict) + "\n" + bench_markdown(record)
-    return _write(stem, data, page, lambda path: plot(record, path), force=force)
+    return write_files(stem, data, page, lambda path: plot(record, path), force=force)
 
 
 def write_self_test(result: dict[str, Any], stem: Path, *, force: bool = False) -> list[Path]:
     """Write what `gate.self_test` found."""
-    return _write(
+    return write_files(
         stem, result, self_test_markdown(result), lambda path: plot_self_test(result, path), force=force
     )
+
+
+def write_files(
+    stem: Path, data: dict[str, Any], page: str, draw: Callable[[Path], None], *, force: bool
+) -> list[Path]:
+    """Write STEM.json, STEM.md and STEM.png, each under a temporary name first; the JSON last.
+
+    Raises:
+        BenchError: one of them exists and `force` is not given.
+    """
+    check_free(stem, force=force)
+    json_path, page_path, picture = _paths(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+
+    def put(path: Path, fill: Callable[[Path], object]) -> None:
+        building = path.with_name(f".{os.getpid()}-{path.name}")
+        try:
+            fill(building)
+            building.replace(path)
+        finally:
+            building.unlink(missing_ok=True)
+
+    put(picture, draw)
+    put(page_path, lambda path: path.write_text(page, encoding="utf-8"))
+    # Lists of numbers on one line each: a record has thousands.
+    text = re.sub(r"\[[-\d.,\s]+\]", lambda found: re.sub(r"\s+", " ", found[0]), json.dumps(data, indent=1))
+    put(json_path, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+    return [json_path, page_path, picture]
 
 
 def check_free(stem: Path, *, force: bool) -> None:
@@ -259,30 +287,6 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def _paths(stem: Path) -> tuple[Path, Path, Path]:
     json_path, page, picture = (stem.with_name(f"{stem.name}{suffix}") for suffix in (".json", ".md", ".png"))
     return json_path, page, picture
-
-
-def _write(
-    stem: Path, data: dict[str, Any], page: str, draw: Callable[[Path], None], *, force: bool
-) -> list[Path]:
-    """Write three files, each under a temporary name first; the JSON last, since history reads it."""
-    check_free(stem, force=force)
-    json_path, page_path, picture = _paths(stem)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-
-    def put(path: Path, fill: Callable[[Path], object]) -> None:
-        building = path.with_name(f".{os.getpid()}-{path.name}")
-        try:
-            fill(building)
-            building.replace(path)
-        finally:
-            building.unlink(missing_ok=True)
-
-    put(picture, draw)
-    put(page_path, lambda path: path.write_text(page, encoding="utf-8"))
-    # Lists of numbers on one line each: a record has thousands.
-    text = re.sub(r"\[[-\d.,\s]+\]", lambda found: re.sub(r"\s+", " ", found[0]), json.dumps(data, indent=1))
-    put(json_path, lambda path: path.write_text(text + "\n", encoding="utf-8"))
-    return [json_path, page_path, picture]
 
 
 def _pyplot() -> Any:
