@@ -39,7 +39,7 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[list[str]]:
     Raises:
         CorpusError: no file, one that is not there, of another kind, truncated, or not UTF-8.
     """
-    _check(paths)
+    check_files(paths)
     for path in paths:
         for line in _lines(path):
             if sentences := split_sentences(line):
@@ -52,7 +52,7 @@ def read_documents(paths: Sequence[Path]) -> Iterator[list[str]]:
     Raises:
         CorpusError: as `read_paragraphs`.
     """
-    _check(paths)
+    check_files(paths)
     for path in paths:
         lines: list[str] = []
         for line in _lines(path):
@@ -65,7 +65,8 @@ def read_documents(paths: Sequence[Path]) -> Iterator[list[str]]:
             yield lines
 
 
-def _check(paths: Sequence[Path]) -> None:
+def check_files(paths: Sequence[Path]) -> None:
+    """Raise `CorpusError` for no file, one that is not there, or one of another kind."""
     if not paths:
         raise CorpusError("no corpus file given; give one or more .txt, .txt.xz or .txt.gz files")
     for path in paths:

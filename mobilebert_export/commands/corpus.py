@@ -1,0 +1,66 @@
+"""`mobilebert corpus build`: plain text becomes token shards for pretraining."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+VERBS = ("build",)
+
+
+class CorpusUsageError(Exception):
+    """An unknown verb."""
+
+    exit_code = 2
+
+
+def corpus(
+    verb: Annotated[str, Argument(help="build.")],
+    files: Annotated[
+        list[Path],
+        Argument(help="Text: a paragraph a line, a blank line between documents (.txt, .xz, .gz)."),
+    ],
+    out: Annotated[Path, Option(help="Folder of the corpus; a killed build there is taken up again.")],
+    vocab: Annotated[str, Option(help="minilm, or a directory with tokenizer.json.")] = "minilm",
+    seq_len: Annotated[int, Option(help="Tokens of an example, special ones included.")] = 128,
+    short: Annotated[float, Option(help="Share of examples with a random shorter length.")] = 0.1,
+    pairs: Annotated[str, Option(help="Default sentence pairs: nsp or sop.")] = "nsp",
+    masking: Annotated[str, Option(help="Default masking: token or ngram.")] = "token",
+    seed: Annotated[int, Option(help="Of lengths, and later of pairs and masks.")] = 0,
+    workers: Annotated[int, Option(min=1, help="Processes.")] = 2,
+) -> None:
+    """Tokenise text and pack it into memory-mapped token shards.
+
+    Pairs and masks are drawn when an example is read, anew in every epoch, from the seed; --pairs and
+    --masking are what `mobilebert pretrain` takes unless told otherwise.
+    """
+    if verb not in VERBS:
+        raise CorpusUsageError(f"no verb {verb!r}; there is {', '.join(VERBS)}")
+    import time
+
+    from rich.console import Console
+
+    import models
+    from distill.corpus import Packing, build
+    from distill.examples import ExampleRecipe
+    from matching.output import write_json
+
+    recipe = ExampleRecipe(pairs, masking, seed)
+    source = Path(vocab) if Path(vocab).is_dir() else models.packaged_directory(vocab)
+    console, started = Console(stderr=True), time.perf_counter()
+    with console.status("building") as status:
+        built = build(
+            files,
+            source,
+            out,
+            Packing(seq_len=seq_len, short=short, seed=seed),
+            workers=workers,
+            told=lambda shards, tokens: status.update(f"{shards} shards, {tokens:,} tokens"),
+        )
+    write_json(out / "examples.json", {"pairs": recipe.pairs, "masking": recipe.masking, "seed": recipe.seed})
+    seconds = time.perf_counter() - started
+    m = built.meta
+    console.print(
+        f"{out}: {m['documents']:,} documents, {m['chunks']:,} chunks, {m['tokens']:,} tokens "
+        f"in {len(m['shards'])} shards; {seconds:.1f} s"
+    )
