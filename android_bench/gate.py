@@ -17,7 +17,6 @@ from android_bench import statistics
 from android_bench.latency import (
     BenchError,
     Comparison,
-    Contender,
     Inputs,
     Progress,
     measure,
@@ -26,6 +25,7 @@ from android_bench.latency import (
 )
 from android_bench.pairs import PAIRS
 from android_bench.record import Record
+from android_bench.rounds import Contender
 
 MIN_SESSIONS = 7
 BASE, CANDIDATE = "base", "candidate"
@@ -69,7 +69,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Timing:
-    """The rank test on session medians."""
+    """The signed-rank test on the rounds' pairs of session medians."""
 
     base_ms: float
     candidate_ms: float
@@ -281,7 +281,7 @@ def _timing(base: Side, candidate: Side) -> Timing:
         candidate_ms=float(np.median(after)),
         ratio=float(statistics.ratio(before, after)),
         interval=(float(low), float(high)) if np.isfinite(high) else None,
-        p=float(statistics.rank_test(before, after)),
+        p=float(statistics.signed_rank_test(before, after)),
         sessions=(len(before), len(after)),
         verdict=str(statistics.verdict(before, after)),
     )

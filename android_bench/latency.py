@@ -1,19 +1,16 @@
 """Interleaved latency sessions across artefact folders and runtimes.
 
-`compare` answers "which is faster, and by how much" in one run: every session is a fresh worker process, the
-contenders take turns (A B B A A B B A …), raw samples stay in order, and the machine is watched meanwhile.
+`compare` answers "which is faster, and by how much" in one run: every session is a fresh worker process, a
+session of each contender makes a round (`android_bench.rounds`), raw samples stay in order, and the machine
+is watched meanwhile.
 """
 
-import json
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,65 +19,18 @@ import numpy as np
 from android_bench import machine, statistics
 from android_bench.bare import BareModel, describe
 from android_bench.pairs import PAIRS
+from android_bench.rounds import Contender, Session, pulse, run_round, trouble
 
 Pairs = Sequence[tuple[str, str]]
 Inputs = Pairs | Mapping[str, np.ndarray]
 Mode = Literal["padded", "text"]
 Progress = Callable[[int, int], None]
 
-# A session is troubled when more than this share of one core went elsewhere (see machine.Watch) ...
-LIMITS = {"others": 0.25, "steal": 0.05, "quota": 0.02}
-# ... or when the processor's pulse was this much slower than the run's median.
-PROBE_LIMIT = 1.15
-WORKER_LIMIT_S = 600.0
-
 
 class BenchError(Exception):
     """An artefact, record or input that cannot be measured or compared."""
 
     exit_code = 2
-
-
-class WorkerError(Exception):
-    """A worker process failed while it measured."""
-
-    exit_code = 1
-
-
-@dataclass(frozen=True)
-class Contender:
-    """One thing to measure: a folder that `android_bench.bare` can describe, in an environment."""
-
-    name: str
-    folder: Path
-    threads: int = 1
-    # Another environment's interpreter, with this package installed: some runtimes cannot live together.
-    python: str = sys.executable
-    # Share of every inference burnt on top: an injected regression, to test the gate.
-    slowdown: float = 0.0
-
-
-@dataclass(frozen=True)
-class Session:
-    """One worker's record (`android_bench.worker.session`): times in ms, memory in MiB, samples in order."""
-
-    contender: str
-    started: str
-    import_ms: float
-    init_ms: float
-    first_ms: float
-    warmup_ms: tuple[float, ...]
-    converged: bool
-    steady_ms: tuple[float, ...]
-    base_mib: float
-    peak_mib: float
-    runtime: str
-    machine: dict[str, Any]
-
-    @property
-    def median_ms(self) -> float:
-        """The session's evidence: the median steady inference."""
-        return float(np.median(self.steady_ms))
 
 
 @dataclass(frozen=True)
@@ -126,13 +76,17 @@ class Comparison:
         }
 
     def ratio(self, base: str, candidate: str) -> float:
-        """Time of candidate / time of base (Hodges–Lehmann over session medians)."""
+        """Time of candidate / time of base (Hodges–Lehmann over the rounds' pairs of session medians)."""
         return float(statistics.ratio(self.medians(base), self.medians(candidate)))
 
     def troubles(self) -> dict[int, list[str]]:
         """Session number → why the machine did not behave while it ran; empty for a quiet run."""
-        pulse = float(np.median([session.machine["probe_ms"] for session in self.sessions]))
-        found = {number: trouble(session, pulse) for number, session in enumerate(self.sessions)}
+        count = len(self.contenders)
+        found: dict[int, list[str]] = {}
+        for start in range(0, len(self.sessions), count):
+            one_round = self.sessions[start : start + count]
+            usual = pulse(one_round)
+            found |= {start + turn: trouble(session, usual) for turn, session in enumerate(one_round)}
         return {number: reasons for number, reasons in found.items() if reasons}
 
     def to_json(self) -> dict[str, Any]:
@@ -150,7 +104,7 @@ class Comparison:
             contenders = [
                 Contender(**{**entry, "folder": Path(entry["folder"])}) for entry in data["contenders"]
             ]
-            sessions = [_session(entry) for entry in data["sessions"]]
+            sessions = [Session.of(entry) for entry in data["sessions"]]
             return cls(
                 data["run"], dict(data["machine"]), tuple(contenders), tuple(sessions), dict(data["settings"])
             )
@@ -237,7 +191,7 @@ def measure(
     """Run `sessions` interleaved sessions of each contender; see `compare`.
 
     Mode "padded" times the network on inputs padded to its sequence length; "text" times all of a call that
-    starts from two strings. A session in a troubled time is thrown away and repeated after a pause, at most
+    starts from two strings. A round in a troubled time is thrown away and repeated after a pause, at most
     `retries` times: decided by the machine's counters, never by the latency.
     """
     if mode not in get_args(Mode):
@@ -253,63 +207,21 @@ def measure(
         tasks = []
         for number, contender in enumerate(contenders):
             prepared = _prepare(contender.folder, inputs, mode, Path(scratch) / f"{number}.npz")
-            tasks.append({"mode": mode, "seconds": seconds, "inputs": prepared})
-        for turn, number in enumerate(order):
-            session = run_session(contenders[number], tasks[number])
-            for attempt in range(retries):
-                if not trouble(session, session.machine["probe_ms"]):
+            tasks.append({"mode": mode, "inputs": prepared})
+        while len(done) < len(order):
+            turn = order[len(done) : len(done) + len(contenders)]
+            for attempt in range(retries + 1):
+                one_round = run_round([contenders[n] for n in turn], [tasks[n] for n in turn], seconds)
+                usual = pulse(one_round)
+                if attempt == retries or not any(trouble(session, usual) for session in one_round):
                     break
                 time.sleep(2.0**attempt)
-                repeated += 1
-                session = run_session(contenders[number], tasks[number])
-            done.append(session)
+                repeated += len(turn)
+            done += one_round
             if progress:
-                progress(turn + 1, len(order))
+                progress(len(done), len(order))
     settings = {"sessions": sessions, "seconds": seconds, "mode": mode, "repeated_sessions": repeated}
     return Comparison(uuid.uuid4().hex[:12], machine.describe(), tuple(contenders), tuple(done), settings)
-
-
-def run_session(contender: Contender, task: Mapping[str, Any]) -> Session:
-    """One session in a fresh worker process; the task has `mode`, `seconds` and `inputs`."""
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    whole = {
-        **task,
-        "folder": str(contender.folder.resolve()),
-        "threads": contender.threads,
-        "slowdown": contender.slowdown,
-    }
-    # -P: a file of the current folder must not shadow a module in the worker.
-    command = [contender.python, "-P", "-m", "android_bench.worker"]
-    try:
-        worker = subprocess.run(
-            command,
-            input=json.dumps(whole),
-            capture_output=True,
-            text=True,
-            timeout=WORKER_LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise WorkerError(f"{contender.name}: no answer within {WORKER_LIMIT_S:.0f} s") from None
-    if worker.returncode:
-        said = worker.stderr.strip().splitlines() or ["nothing on standard error"]
-        raise WorkerError(f"{contender.name}: its worker stopped with {worker.returncode}: {said[-1]}")
-    return _session({"contender": contender.name, "started": started, **json.loads(worker.stdout)})
-
-
-def trouble(session: Session, pulse_ms: float) -> list[str]:
-    """Why the machine did not behave during a session; `pulse_ms` is its usual probe time."""
-    facts = session.machine
-    reasons = [
-        f"{key} took {facts[key]:.0%} of a core" for key, limit in LIMITS.items() if facts[key] > limit
-    ]
-    if facts["thermal_events"]:
-        reasons.append(f"{facts['thermal_events']:.0f} thermal events")
-    if facts["probe_ms"] > PROBE_LIMIT * pulse_ms:
-        reasons.append(f"processor {facts['probe_ms'] / pulse_ms - 1:.0%} slower than in the median session")
-    if not session.converged:
-        reasons.append("warm-up did not settle")
-    return reasons
 
 
 def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
@@ -341,8 +253,3 @@ def _prepare(folder: Path, inputs: Inputs, mode: str, path: Path) -> str | list[
         return list(inputs)
     np.savez(path, **encode(folder, inputs))  # type: ignore[arg-type]
     return str(path)
-
-
-def _session(record: Mapping[str, Any]) -> Session:
-    samples = {key: tuple(record[key]) for key in ("warmup_ms", "steady_ms")}
-    return Session(**{**record, **samples})

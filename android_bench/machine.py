@@ -9,7 +9,9 @@ left out, never guessed. Standard library only: the worker process imports this 
 import hashlib
 import os
 import platform
+import statistics
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -55,30 +57,38 @@ def describe() -> dict[str, Any]:
 
 
 class Watch:
-    """Counters of this machine between `Watch()` and `stop()`.
+    """Counters of this machine, summed over the stretches of `with watch:`.
 
-    `stop()` returns shares of the elapsed wall time (1.0 = one core for the whole time): `others` (programs
+    `facts()` returns shares of the watched wall time (1.0 = one core for the whole time): `others` (programs
     that are not this process), `steal` (the hypervisor ran someone else), `quota` (the container's processor
-    quota held us back); and `thermal_events`, `mhz` and `probe_ms`, the time of a fixed loop, which shows a
-    slow processor on machines that hide their clock.
+    quota held us back); and `thermal_events`, `mhz` and `probe_ms`, the median time of a fixed loop before
+    each stretch, which shows a slow processor on machines that hide their clock.
     """
 
     def __init__(self) -> None:
-        self._probe = probe_ms()
-        self._wall = time.perf_counter()
-        self._before = _counters()
+        self._wall = 0.0
+        self._passed: Counter[str] = Counter()
+        self._probes: list[float] = []
 
-    def stop(self) -> dict[str, Any]:
-        """The facts since the start, rounded to 4 digits."""
-        wall = time.perf_counter() - self._wall
-        passed = {key: value - self._before[key] for key, value in _counters().items()}
+    def __enter__(self) -> None:
+        self._probes.append(probe_ms())
+        self._wall -= time.perf_counter()
+        self._passed.subtract(_counters())
+
+    def __exit__(self, *_: object) -> None:
+        self._passed.update(_counters())
+        self._wall += time.perf_counter()
+
+    def facts(self) -> dict[str, Any]:
+        """What happened, rounded to 4 digits."""
+        passed, wall = self._passed, self._wall
         facts = {
             "others": max(0.0, passed["busy"] - passed["own"]) / wall,
             "steal": passed["steal"] / wall,
             "quota": passed["quota"] / wall,
             "thermal_events": passed["thermal"],
             "mhz": float(_cpuinfo().get("cpu MHz", 0.0)) or None,
-            "probe_ms": max(self._probe, probe_ms()),
+            "probe_ms": statistics.median(self._probes),
         }
         return {key: round(value, 4) if value is not None else None for key, value in facts.items()}
 

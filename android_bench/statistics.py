@@ -1,8 +1,9 @@
-"""Percentiles, an exact rank test and a shift estimate for latencies.
+"""Percentiles, an exact paired rank test and a shift estimate for latencies.
 
 The unit of evidence is the *session median*. Inferences inside a session share a memory layout, a clock and a
 neighbour: they are autocorrelated, and a test that pools them calls equal artefacts different in nearly half
-of all runs.
+of all runs. Sessions come in pairs, one of each contender a round: a round shares the machine's mood, which
+cancels in the pair's ratio.
 """
 
 from collections.abc import Iterable
@@ -45,70 +46,70 @@ def summarise(samples: ArrayLike) -> Summary:
     return Summary(values.size, float(values.min()), float(p50), float(p90), float(p99), float(values.mean()))
 
 
-def rank_test(base: ArrayLike, candidate: ArrayLike) -> Floats:
-    """One-sided p of "candidate is not larger than base": exact permutation test on midranks.
+def signed_rank_test(base: ArrayLike, candidate: ArrayLike) -> Floats:
+    """One-sided p of "candidate is not larger than base" from pairs: exact Wilcoxon signed-rank test.
 
-    Without ties this is the exact Mann–Whitney test (Mann & Whitney 1947); with ties it stays exact, since
-    the null distribution is counted over the observed midranks.
+    Wilcoxon (1945) on the logarithms; the null distribution is counted over the observed midranks, so the
+    test stays exact with ties. A pair without a difference says nothing for either side.
 
     Args:
-        base: (..., n) session medians.
-        candidate: (..., m) session medians; leading dimensions as in `base`.
+        base: (..., n) session medians, one a round.
+        candidate: (..., n) session medians of the same rounds.
 
     Returns:
         (...) probabilities in (0, 1].
     """
-    base, candidate = np.asarray(base, np.float64), np.asarray(candidate, np.float64)
-    pooled = np.concatenate([base, candidate], axis=-1)
-    flat = pooled.reshape(-1, pooled.shape[-1])  # (..., n + m) → (R, n + m)
-    below = (flat[:, None, :] < flat[:, :, None]).sum(-1)
-    equal = (flat[:, None, :] == flat[:, :, None]).sum(-1)
-    doubled = 2 * below + equal + 1  # midrank × 2, an integer
-    size = candidate.shape[-1]
-    score = doubled[:, -size:].sum(-1)
+    difference = _log_ratios(base, candidate)
+    flat = difference.reshape(-1, difference.shape[-1])  # (..., n) → (R, n)
+    size = np.abs(flat)
+    below = (size[:, None, :] < size[:, :, None]).sum(-1)
+    equal = (size[:, None, :] == size[:, :, None]).sum(-1)
+    doubled = np.where(size > 0, 2 * below + equal + 1, 0)  # midrank × 2, an integer
+    score = np.where(flat > 0, doubled, 0).sum(-1)
     patterns, which = np.unique(np.sort(doubled, axis=-1), axis=0, return_inverse=True)
     p = np.empty(len(flat))
     for number, pattern in enumerate(patterns):
         rows = which.ravel() == number
-        p[rows] = _upper_tail(tuple(pattern.tolist()), size)[score[rows]]
-    return p.reshape(pooled.shape[:-1])
+        p[rows] = _upper_tail(tuple(pattern.tolist()))[score[rows]]
+    return p.reshape(difference.shape[:-1])
 
 
 def ratio(base: ArrayLike, candidate: ArrayLike) -> Floats:
-    """Hodges–Lehmann estimate of candidate / base: the median ratio over all pairs of sessions, (...)."""
-    return np.exp(np.median(_pair_logs(base, candidate), axis=-1))
+    """Hodges–Lehmann estimate of candidate / base: the median Walsh average of the pairs' log ratios, (...)."""
+    return np.exp(np.median(_walsh(_log_ratios(base, candidate)), axis=-1))
 
 
 def ratio_interval(base: ArrayLike, candidate: ArrayLike, tail: float = P_LIMIT) -> tuple[Floats, Floats]:
-    """Distribution-free confidence interval of candidate / base that goes with the rank test (Lehmann 1963).
+    """Distribution-free confidence interval of candidate / base that goes with the signed-rank test.
+
+    Tukey's: Walsh averages cut at the test's critical value (Hollander & Wolfe, section 3.3).
 
     Args:
-        base: (..., n) session medians.
-        candidate: (..., m) session medians.
+        base: (..., n) session medians, one a round.
+        candidate: (..., n) session medians of the same rounds.
         tail: error probability on each side.
 
     Returns:
-        Lower and upper bounds, (...) each; 0 and infinity when n and m are too small for that confidence.
+        Lower and upper bounds, (...) each; 0 and infinity when n is too small for that confidence.
     """
-    logs = np.sort(_pair_logs(base, candidate), axis=-1)
-    n, m = np.shape(base)[-1], np.shape(candidate)[-1]
-    upper_tail = _upper_tail(tuple(range(2, 2 * (n + m) + 1, 2)), m)  # of doubled rank sums, no ties
-    smallest = m * (m + 1)  # the doubled rank sum at U = 0
-    likely = [u for u in range(n * m + 1) if upper_tail[smallest + 2 * u] > tail]
-    cut = n * m - likely[-1]  # pairs left out on each side: P(U > nm - cut) ≤ tail
+    walsh = np.sort(_walsh(_log_ratios(base, candidate)), axis=-1)
+    count = np.shape(base)[-1]
+    upper_tail = _upper_tail(tuple(range(2, 2 * count + 1, 2)))  # of doubled rank sums, no ties
+    likely = [rank for rank in range(walsh.shape[-1] + 1) if upper_tail[2 * rank] > tail]
+    cut = walsh.shape[-1] - likely[-1]  # averages left out on each side
     if not cut:
-        return np.zeros(logs.shape[:-1]), np.full(logs.shape[:-1], np.inf)
-    return np.exp(logs[..., cut - 1]), np.exp(logs[..., -cut])
+        return np.zeros(walsh.shape[:-1]), np.full(walsh.shape[:-1], np.inf)
+    return np.exp(walsh[..., cut - 1]), np.exp(walsh[..., -cut])
 
 
 def verdict(base: ArrayLike, candidate: ArrayLike) -> NDArray[np.str_]:
-    """The gate's timing rule on (..., n) and (..., m) session medians.
+    """The gate's timing rule on (..., n) session medians of base and candidate, a pair each round.
 
     Returns:
         (...) of "regression" (p < 0.01 and more than 3% slower), "inconclusive" (no regression shown, but the
         interval still holds a slowdown of 8%: a pass would mean nothing) or "pass".
     """
-    slower = (rank_test(base, candidate) < P_LIMIT) & (ratio(base, candidate) > 1 + EFFECT_LIMIT)
+    slower = (signed_rank_test(base, candidate) < P_LIMIT) & (ratio(base, candidate) > 1 + EFFECT_LIMIT)
     blind = ratio_interval(base, candidate)[1] > 1 + BLIND_LIMIT
     return np.select([slower, blind], ["regression", "inconclusive"], "pass")
 
@@ -125,22 +126,25 @@ def interleaved(count: int, sessions: int) -> list[int]:
     return [contender for one_round in rounds for contender in one_round]
 
 
-def _pair_logs(base: ArrayLike, candidate: ArrayLike) -> Floats:
-    """Log ratios of all pairs: (..., n), (..., m) → (..., n · m)."""
-    logs = (
-        np.log(np.asarray(candidate, np.float64))[..., None]
-        - np.log(np.asarray(base, np.float64))[..., None, :]
-    )
-    return logs.reshape(*logs.shape[:-2], -1)
+def _log_ratios(base: ArrayLike, candidate: ArrayLike) -> Floats:
+    """Log of candidate / base, pair by pair, (..., n)."""
+    return np.log(np.asarray(candidate, np.float64)) - np.log(np.asarray(base, np.float64))
+
+
+def _walsh(differences: Floats) -> Floats:
+    """Means of all pairs of differences, each with itself too: (..., n) → (..., n (n + 1) / 2)."""
+    first, second = np.triu_indices(differences.shape[-1])
+    return (differences[..., first] + differences[..., second]) / 2
 
 
 @lru_cache(maxsize=1024)
-def _upper_tail(ranks: tuple[int, ...], size: int) -> Floats:
-    """P(sum of `size` ranks drawn without replacement ≥ s) for s = 0 … sum(ranks), by counting subsets."""
-    total = sum(ranks)
-    ways = np.zeros((size + 1, total + 1))
-    ways[0, 0] = 1
+def _upper_tail(ranks: tuple[int, ...]) -> Floats:
+    """P(sum of the ranks with a positive sign ≥ s) for s = 0 … sum(ranks), each sign a fair coin."""
+    ways = np.zeros(sum(ranks) + 1)
+    ways[0] = 1
     for rank in ranks:
-        ways[1:, rank:] += ways[:-1, : total + 1 - rank].copy()
-    tail = np.cumsum(ways[size, ::-1])[::-1]
+        shifted = np.zeros_like(ways)
+        shifted[rank:] = ways[: len(ways) - rank]
+        ways += shifted
+    tail = np.cumsum(ways[::-1])[::-1]
     return tail / tail[0]

@@ -1,8 +1,9 @@
-"""One measured session, in a process of its own: load, first inference, warm-up, steady inferences.
+"""One measured session, in a process of its own: load, first inference, warm-up, steady inferences in turns.
 
-The parent writes one JSON task to standard input and reads one JSON record from standard output. A fresh
-process per session makes load time, peak memory and the luck of memory layout part of what is measured.
-Imports what an application that runs an artefact imports, and nothing else.
+The parent writes JSON lines to standard input (the task, then one line a turn, then null) and reads a JSON
+line for each: true when the model is warm, true after a turn, at the end the record. A fresh process per
+session makes load time, peak memory and the luck of memory layout part of what is measured. Imports what an
+application that runs an artefact imports, and nothing else.
 """
 
 import importlib
@@ -26,6 +27,7 @@ from mobilebert_export.runtime import Matcher
 WARM_TOLERANCE = 0.03
 # ... a window being at least this many inferences and this long (s); after this long (s) it is given up.
 WINDOW_RUNS, WINDOW_S, WARM_LIMIT_S = 5, 0.04, 5.0
+# A session has at least this many steady inferences, however slow the model.
 MIN_STEADY = 10
 # Imported before the clock of `init_ms` starts; its own time is `import_ms`.
 RUNTIME_MODULES = {
@@ -36,55 +38,69 @@ RUNTIME_MODULES = {
 Call = Callable[[Any], Any]
 
 
-def session(task: dict[str, Any]) -> dict[str, Any]:
-    """Measure one session.
+class Measurement:
+    """A loaded, warm model that measures in turns.
 
     Args:
-        task: `folder` (artefact); `threads`; `seconds` of steady measurement; `mode`, "padded" (the network
-            alone on encoded pairs) or "text" (tokenise, run, softmax); `inputs`, a .npz of (N, S) arrays by
-            input name or, for "text", a list of pairs; `slowdown`, a share of each inference burnt on
-            top (gate tests).
+        task: `folder` (artefact); `threads`; `mode`, "padded" (the network alone on encoded pairs) or "text"
+            (tokenise, run, softmax); `inputs`, a .npz of (N, S) arrays by input name or, for "text", a list
+            of pairs; `slowdown`, a share of each inference burnt on top (gate tests).
+    """
 
-    Returns:
+    def __init__(self, task: dict[str, Any]) -> None:
+        folder, text = Path(task["folder"]), task["mode"] == "text"
+        inputs = [[tuple(pair)] for pair in task["inputs"]] if text else _rows(task["inputs"])
+        self.import_ms = _import_runtime(describe(folder).target)
+        self.base_mib = resident_mib()
+        self.steady_ms: list[float] = []
+        self.watch = Watch()
+        with self.watch:
+            start = time.perf_counter()
+            call: Call
+            if text:
+                matcher = Matcher.load(folder, task["threads"])
+                self.backend, call = matcher.backend, matcher.score
+            else:
+                self.backend = open_model(folder, task["threads"])
+                call = self.backend.run
+            self.init_ms = 1e3 * (time.perf_counter() - start)
+            self.timed = _timed(call, inputs, task["slowdown"])
+            self.first_ms = self.timed()
+            self.warmup_ms, self.converged = _warm_up(self.timed)
+
+    def turn(self, seconds: float, runs: int) -> None:
+        """Measure for this long, and at least this many inferences."""
+        with self.watch:
+            enough, until = len(self.steady_ms) + runs, time.perf_counter() + seconds
+            while len(self.steady_ms) < enough or time.perf_counter() < until:
+                self.steady_ms.append(self.timed())
+
+    def record(self) -> dict[str, Any]:
+        """What was measured.
+
         Times in ms (`import_ms`, `init_ms`, `first_ms`, ordered `warmup_ms` and `steady_ms`), `converged`,
         memory in MiB (`base_mib` before the model, `peak_mib`), the `runtime` with its version, and how the
-        `machine` behaved meanwhile.
-    """
-    folder, text = Path(task["folder"]), task["mode"] == "text"
-    inputs = [[tuple(pair)] for pair in task["inputs"]] if text else _rows(task["inputs"])
-    import_ms = _import_runtime(describe(folder).target)
-    base = resident_mib()
+        `machine` behaved while this process was at work.
+        """
+        return {
+            "import_ms": round(self.import_ms, 3),
+            "init_ms": round(self.init_ms, 3),
+            "first_ms": round(self.first_ms, 4),
+            "warmup_ms": [round(ms, 4) for ms in self.warmup_ms],
+            "converged": self.converged,
+            "steady_ms": [round(ms, 4) for ms in self.steady_ms],
+            "base_mib": round(self.base_mib, 2),
+            "peak_mib": round(peak_mib(), 2),
+            "runtime": f"{self.backend.name} {importlib.metadata.version(self.backend.name)}",
+            "machine": self.watch.facts(),
+        }
 
-    watch = Watch()
-    start = time.perf_counter()
-    call: Call
-    if text:
-        matcher = Matcher.load(folder, task["threads"])
-        backend, call = matcher.backend, matcher.score
-    else:
-        backend = open_model(folder, task["threads"])
-        call = backend.run
-    init_ms = 1e3 * (time.perf_counter() - start)
 
-    timed = _timed(call, inputs, task["slowdown"])
-    first_ms = timed()
-    warmup, converged = _warm_up(timed)
-    steady: list[float] = []
-    until = time.perf_counter() + task["seconds"]
-    while len(steady) < MIN_STEADY or time.perf_counter() < until:
-        steady.append(timed())
-    return {
-        "import_ms": round(import_ms, 3),
-        "init_ms": round(init_ms, 3),
-        "first_ms": round(first_ms, 4),
-        "warmup_ms": [round(ms, 4) for ms in warmup],
-        "converged": converged,
-        "steady_ms": [round(ms, 4) for ms in steady],
-        "base_mib": round(base, 2),
-        "peak_mib": round(peak_mib(), 2),
-        "runtime": f"{backend.name} {importlib.metadata.version(backend.name)}",
-        "machine": watch.stop(),
-    }
+def session(task: dict[str, Any]) -> dict[str, Any]:
+    """A whole session in one turn of `task["seconds"]`: on a phone, where processes do not take turns."""
+    measurement = Measurement(task)
+    measurement.turn(task["seconds"], MIN_STEADY)
+    return measurement.record()
 
 
 def _rows(path: str) -> list[dict[str, np.ndarray]]:
@@ -145,11 +161,22 @@ def _warm_up(timed: Callable[[], float]) -> tuple[list[float], bool]:
 
 
 def main() -> None:
-    """Read a task, print a record. Whatever the runtime prints goes to standard error."""
-    answer = os.fdopen(os.dup(1), "w")
+    """Answer line by line. Whatever the runtime prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    json.dump(session(json.load(sys.stdin)), answer)
-    answer.flush()
+
+    def answer(value: Any) -> None:
+        answers.write(json.dumps(value) + "\n")
+        answers.flush()
+
+    measurement = Measurement(json.loads(sys.stdin.readline()))
+    answer(True)
+    for turn in map(json.loads, sys.stdin):
+        if turn is None:
+            answer(measurement.record())
+            return
+        measurement.turn(turn["seconds"], turn["runs"])
+        answer(True)
 
 
 if __name__ == "__main__":

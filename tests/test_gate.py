@@ -11,8 +11,9 @@ import pytest
 from android_bench import gate as rules
 from android_bench import history, instructions, model_facts, report, statistics
 from android_bench.gate import GateError, Side, gate
-from android_bench.latency import BenchError, Comparison, Contender, Session
+from android_bench.latency import BenchError, Comparison
 from android_bench.record import Record
+from android_bench.rounds import Contender, Session
 from mobilebert_export.cli import main
 from tests.tiny_artefacts import onnx_model, write_artefact
 
@@ -105,7 +106,7 @@ def test_equal_passes_and_slower_is_red():
         ("shared", lambda: touch(others=0.9), "others took 90% of a core"),
         ("stolen", lambda: touch(steal=0.2), "steal took 20%"),
         ("limited", lambda: touch(quota=0.3), "quota took 30%"),
-        ("slow clock", lambda: touch(probe_ms=7.0), "processor 40% slower than in the median session"),
+        ("slow clock", lambda: touch(probe_ms=7.0), "processor 40% slower than for the others"),
         ("in turn", lambda: in_turn(record()), "not interleaved"),
     ],
 )

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from android_bench import latency, profile
-from android_bench.latency import WorkerError
 from android_bench.litert_profiler import ProfiledModel, ProfilerError
 from android_bench.record import Record
 from android_bench.report import bench_markdown
+from android_bench.rounds import WorkerError
 from mobilebert_export.artefact import ArtefactError
 from tests.tiny_artefacts import SEQ_LEN, onnx_model, tflite_model, write_artefact
 

@@ -13,9 +13,10 @@ from android_bench import statistics
 from android_bench.host.adb import Phone, PhoneRunError
 from android_bench.host.condition import Condition, PhoneFacts, require_abi, wait_until_fit
 from android_bench.host.session import Runner
-from android_bench.latency import BenchError, Comparison, Contender, Session, name_contenders
+from android_bench.latency import BenchError, Comparison, name_contenders
 from android_bench.pairs import PAIRS
 from android_bench.record import Record
+from android_bench.rounds import Contender, Session
 from android_bench.runner.bundle import Bundle
 from mobilebert_export.runtime import read_card
 
