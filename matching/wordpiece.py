@@ -26,6 +26,8 @@ class PairTokenizer:
         self._tokenizer.no_padding()
         pad = tokenizer.token_to_id("[PAD]")
         if pad is None:
+            pad = tokenizer.token_to_id("<pad>")  # an ALBERT's SentencePiece
+        if pad is None:
             raise TokenizerFileError("tokenizer has no [PAD] token; expected a BERT WordPiece tokenizer.json")
         self.pad_id: int = pad
 

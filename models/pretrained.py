@@ -22,6 +22,7 @@ from models.config import ConfigError, EncoderConfig
 from models.heads import PairClassifier, PretrainingHead, SpanQA, build
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
+SENTENCEPIECE_FILE = "spiece.model"  # in the place of vocab.txt
 # `transformers` calls a class by the family's name and the head's.
 _FAMILIES = {"bert": "Bert", "mobilebert": "MobileBert", "albert": "Albert"}
 _HEADS = {
@@ -162,7 +163,7 @@ def save_pretrained(
     Args:
         model: an encoder or one of the heads.
         directory: where to.
-        tokenizer_from: directory whose vocab.txt and tokenizer.json come along.
+        tokenizer_from: directory whose vocab.txt (or spiece.model) and tokenizer.json come along.
         settings: decision settings of a matcher.
         half: store float16.
 
@@ -174,13 +175,8 @@ def save_pretrained(
     partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     try:
         _write(model, partial, half)
-        for name in TOKENIZER_FILES if tokenizer_from is not None else ():
-            source = Path(tokenizer_from or "") / name
-            if not source.is_file():
-                raise ModelFileError(
-                    f"{source}: no such file; a model directory needs vocab.txt and tokenizer.json"
-                )
-            shutil.copyfile(source, partial / name)
+        if tokenizer_from is not None:
+            _copy_tokenizer(Path(tokenizer_from), partial)
         if settings is not None:
             settings.save(partial)
         partial.chmod(0o755)
@@ -189,6 +185,16 @@ def save_pretrained(
         partial.rename(directory)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _copy_tokenizer(source: Path, directory: Path) -> None:
+    pieces = (source / SENTENCEPIECE_FILE).is_file()
+    for name in (SENTENCEPIECE_FILE, "tokenizer.json") if pieces else TOKENIZER_FILES:
+        if not (source / name).is_file():
+            raise ModelFileError(
+                f"{source / name}: no such file; a model directory needs vocab.txt and tokenizer.json"
+            )
+        shutil.copyfile(source / name, directory / name)
 
 
 def _write(model: nn.Module, directory: Path, half: bool) -> None:
