@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "gate": "Fail when an artefact is slower or larger than another.",
     "phone": "Measure and match on a phone over adb; make the program it runs there.",
     "import-tensorflow": "Turn a Google BERT or MobileBERT checkpoint into a model directory.",
+    "vocabulary": "Learn a SentencePiece or WordPiece vocabulary from plain text.",
     "models": "List the model presets: parameters, MACs, bytes.",
 }
 
