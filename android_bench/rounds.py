@@ -1,8 +1,9 @@
 """One round: a session of every contender, their workers alive side by side and measuring in turns.
 
-A shared machine changes its speed by tens of per cent from one second to the next. Sessions that run one after
-the other see different machines; workers that take turns every quarter of a second see the same one, and the
-ratio of their medians stays. Only one of them runs at a time; the others wait for a line on standard input.
+A shared machine changes its speed by tens of per cent from one second to the next. Sessions that run one
+after the other see different machines; workers that take turns every quarter of a second see the same one,
+and the ratio of their medians stays. Only one of them runs at a time; the others wait for a line on standard
+input.
 """
 
 import json
@@ -135,7 +136,7 @@ class _Worker:
     def __init__(self, contender: Contender) -> None:
         self.contender = contender
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
-        self.said = tempfile.TemporaryFile("w+")
+        self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 (lives as long as the process)
         # -P: a file of the current folder must not shadow a module in the worker.
         self.process = subprocess.Popen(
             [contender.python, "-P", "-m", "android_bench.worker"],

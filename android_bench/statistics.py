@@ -75,7 +75,7 @@ def signed_rank_test(base: ArrayLike, candidate: ArrayLike) -> Floats:
 
 
 def ratio(base: ArrayLike, candidate: ArrayLike) -> Floats:
-    """Hodges–Lehmann estimate of candidate / base: the median Walsh average of the pairs' log ratios, (...)."""
+    """Hodges–Lehmann estimate of candidate / base: median Walsh average of the pairs' log ratios, (...)."""
     return np.exp(np.median(_walsh(_log_ratios(base, candidate)), axis=-1))
 
 

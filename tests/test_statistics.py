@@ -41,7 +41,7 @@ def test_ratio_and_its_interval():
 
 
 def test_what_a_round_shares_cancels():
-    """The machine is up to three times slower in some rounds; the 5% between the artefacts stays to the digit."""
+    """The machine is up to three times slower in some rounds; the 5% between the two stay 5%."""
     mood = np.exp(np.random.default_rng(0).uniform(0, np.log(3), 7))
     assert statistics.ratio(10 * mood, 10.5 * mood) == pytest.approx(1.05)
     assert statistics.verdict(10 * mood, 10.5 * mood) == "regression"
