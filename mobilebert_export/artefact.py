@@ -2,7 +2,7 @@
 
 Standard library only, so that an application that runs an artefact carries nothing extra.
 
-    DIR/model.tflite | model.onnx   the network, static shapes, batch 1
+    DIR/model.tflite | model.onnx   the network, batch 1, one or several sequence lengths (buckets)
         vocab.txt, tokenizer.json   WordPiece
         io.json                     named inputs and outputs, labels, threshold (`ArtefactCard`)
         recipe.json                 how it was quantised
@@ -16,16 +16,20 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+# Format 1 knew one sequence length; it is still read, as a single bucket without a signature name.
+FORMAT = 2
+READABLE_FORMATS = (1, 2)
 CARD_FILE = "io.json"
 CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
 INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
+# The input axis of an .onnx file that takes every bucket's length.
+TOKENS_AXIS = "tokens"
 
 
 class ArtefactError(Exception):
@@ -41,13 +45,22 @@ class OutputExistsError(Exception):
 
 
 @dataclass(frozen=True)
+class Bucket:
+    """A sequence length that the model file can be run at."""
+
+    seq_len: int  # tokens; every input is int32 (1, seq_len)
+    # Name of the .tflite signature; None where the file has only one, or takes any length (.onnx).
+    signature: str | None = None
+
+
+@dataclass(frozen=True)
 class ArtefactCard:
     """io.json: all an application needs to feed the model and read its answer."""
 
     target: str  # "tflite" or "onnx"
     quant: str  # name of the recipe's quantisation: none, dynamic, int8
     model_file: str
-    seq_len: int  # tokens; every input is int32 (1, seq_len)
+    buckets: tuple[Bucket, ...]  # by ascending length; a pair runs in the smallest that holds it
     labels: tuple[str, ...]  # logits are float32 (1, len(labels)), in this order
     positive: int  # index of the label whose probability `score` returns
     threshold: float  # probability of `positive` at and above which the pair is called that label
@@ -55,6 +68,15 @@ class ArtefactCard:
     attention_mask_value: float  # added by the model to the scores of padding; told for the record
     lowercase: bool
     minimum_runtime: dict[str, str]
+
+    @property
+    def seq_len(self) -> int:
+        """Tokens of the largest bucket; longer pairs are truncated to it."""
+        return self.buckets[-1].seq_len
+
+    def bucket(self, tokens: int) -> Bucket:
+        """The smallest bucket that holds so many tokens, the largest where none does."""
+        return next((one for one in self.buckets if one.seq_len >= tokens), self.buckets[-1])
 
     def to_json(self) -> dict[str, Any]:
         """The io.json object."""
@@ -65,6 +87,7 @@ class ArtefactCard:
             "quant": self.quant,
             "model_file": self.model_file,
             "seq_len": self.seq_len,
+            "buckets": [asdict(bucket) for bucket in self.buckets],
             "inputs": inputs,
             "outputs": [{"name": OUTPUT_NAME, "dtype": "float32", "shape": [1, len(self.labels)]}],
             "labels": list(self.labels),
@@ -88,15 +111,16 @@ class ArtefactCard:
         def fault(text: str) -> ArtefactError:
             return ArtefactError(f"{where}: {text}; export the artefact again")
 
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
+        if not isinstance(data, dict) or data.get("format") not in READABLE_FORMATS:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
-            raise fault(f"format is {found!r}, this version reads format {FORMAT}")
+            known = " and ".join(map(str, READABLE_FORMATS))
+            raise fault(f"format is {found!r}, this version reads formats {known}")
         try:
             card = cls(
                 target=str(data["target"]),
                 quant=str(data["quant"]),
                 model_file=str(data["model_file"]),
-                seq_len=int(data["seq_len"]),
+                buckets=_read_buckets(data),
                 labels=tuple(str(label) for label in data["labels"]),
                 positive=int(data["positive"]),
                 threshold=float(data["threshold"]),
@@ -112,15 +136,29 @@ class ArtefactCard:
         if card.target not in MODEL_FILES or card.model_file != MODEL_FILES[card.target]:
             known = ", ".join(f"{target}: {file}" for target, file in MODEL_FILES.items())
             raise fault(f"target {card.target!r} with model file {card.model_file!r} is none of {known}")
-        if card.seq_len < 3 or len(card.labels) < 2 or not 0 <= card.positive < len(card.labels):
+        lengths = [bucket.seq_len for bucket in card.buckets]
+        longest = data.get("seq_len")
+        if not lengths or lengths != sorted(set(lengths)) or lengths[0] < 3 or lengths[-1] != longest:
             raise fault(
-                f"seq_len {card.seq_len}, labels {list(card.labels)}, positive {card.positive} can't be"
+                f"buckets of {lengths} tokens with seq_len {longest!r} can't be; "
+                "expected ascending lengths that end in seq_len"
             )
+        if len(card.labels) < 2 or not 0 <= card.positive < len(card.labels):
+            raise fault(f"labels {list(card.labels)}, positive {card.positive} can't be")
         if not card.temperature > 0:
             raise fault(f"temperature {card.temperature} is not above 0")
         if [spec.get("name") for spec in data.get("inputs", [])] != list(INPUT_NAMES):
             raise fault(f"inputs are not {', '.join(INPUT_NAMES)} in this order")
         return card
+
+
+def _read_buckets(data: dict[str, Any]) -> tuple[Bucket, ...]:
+    if data["format"] == 1:
+        return (Bucket(int(data["seq_len"])),)
+    return tuple(
+        Bucket(int(entry["seq_len"]), entry["signature"] and str(entry["signature"]))
+        for entry in data["buckets"]
+    )
 
 
 def read_card(directory: str | Path) -> ArtefactCard:

@@ -21,6 +21,7 @@ from mobilebert_export import samples
 from mobilebert_export.artefact import (
     MODEL_FILES,
     ArtefactCard,
+    Bucket,
     check_output,
     new_folder,
     read_recipe,
@@ -38,6 +39,9 @@ SHIPPED = "shipped"
 # Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
 DEFAULT_OPSET = 20
 OPSETS = range(18, 21)
+# Sequence lengths of an artefact, as far as they are below --seq-len; real pairs have about 30 tokens.
+DEFAULT_BUCKETS = (16, 32, 64, 128)
+SHORTEST = 8
 
 
 class ExportRequestError(Exception):
@@ -55,6 +59,7 @@ class ExportRequest:
     target: str = "tflite"
     quant: str = "int8"
     seq_len: int = 128
+    buckets: tuple[int, ...] | None = None  # sequence lengths, the longest being seq_len; None: the default
     calibration: Path | None = None  # TSV of pairs; the bundled ones when None
     text_a: str | None = None  # its columns, where their names are not known ones
     text_b: str | None = None
@@ -91,13 +96,12 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
         model = load_model(request.model)
         card = _card(request, model, recipe)
         calibration = encode_calibration(pairs, model.tokenizer, request.seq_len) if pairs else None
-        encoded = model.tokenizer.encode(samples.verification_pairs(), request.seq_len)
     with new_folder(request.out, force=request.force) as folder, tempfile.TemporaryDirectory() as scratch:
         float_card = replace(card, quant="none")
         plain = folder if recipe.quant == "none" else Path(scratch) / "float32"
         plain.mkdir(exist_ok=True)
         with step(console, f"Convert to float {request.target}"), silenced():
-            write_float(model.network, plain / card.model_file, request)
+            write_float(model.network, plain / card.model_file, request, card.buckets)
         _complete(plain, float_card, model)
         if recipe.quant != "none":
             with step(console, f"Quantise: {recipe.name}"), silenced():
@@ -113,8 +117,9 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
             | ({"opset": request.opset} if request.target == "onnx" else {}),
         )
         write_checksums(folder)
-        with step(console, f"Compare with PyTorch on {len(encoded['input_ids'])} pairs"), silenced():
-            result = verify(model.network, Matcher.load(folder), encoded, recipe.tolerance)
+        checked = samples.verification_pairs()
+        with step(console, f"Compare with PyTorch on {len(checked)} pairs"), silenced():
+            result = verify(model.network, Matcher.load(folder), checked, recipe.tolerance)
         require_passed(result, request.out)
         latency = None
         if request.measure and plain is not folder:
@@ -157,9 +162,8 @@ def verify_artefact(
             f"{directory} was made from ({made['model']['sha256'][:12]}…); give the right --model"
         )
     tolerance = Tolerance(**made["recipe"]["tolerance"])
-    encoded = model.tokenizer.encode(pairs, matcher.card.seq_len)
     with step(console, f"Compare with PyTorch on {len(pairs)} pairs"), silenced():
-        return verify(model.network, matcher, encoded, tolerance)
+        return verify(model.network, matcher, pairs, tolerance)
 
 
 def load_model(name: str) -> LoadedModel:
@@ -192,16 +196,16 @@ def load_model(name: str) -> LoadedModel:
     return LoadedModel(network, settings, tokenizer, directory, source)
 
 
-def write_float(network: Any, path: Path, request: ExportRequest) -> None:
+def write_float(network: Any, path: Path, request: ExportRequest, buckets: tuple[Bucket, ...]) -> None:
     """The float file of the request's target."""
     if request.target == "tflite":
         from mobilebert_export.tflite import write_float_tflite
 
-        write_float_tflite(network, path, request.seq_len)
+        write_float_tflite(network, path, buckets)
     else:
         from mobilebert_export.onnx import write_float_onnx
 
-        write_float_onnx(network, path, request.seq_len, request.opset)
+        write_float_onnx(network, path, buckets, request.opset)
 
 
 def quantise(
@@ -245,6 +249,17 @@ def require_passed(result: Verification, where: Path) -> None:
 
 def _recipe(request: ExportRequest) -> Recipe:
     recipe = find_recipe(request.target, request.quant)
+    if request.buckets is not None:
+        lengths = list(request.buckets)
+        if lengths != sorted(set(lengths)) or not lengths or lengths[0] < SHORTEST:
+            raise ExportRequestError(
+                f"--buckets {_joined(lengths)}: expected different lengths in ascending order, each at least "
+                f"{SHORTEST}"
+            )
+        if lengths[-1] != request.seq_len:
+            raise ExportRequestError(
+                f"--buckets {_joined(lengths)}: the last must be --seq-len, {request.seq_len}"
+            )
     if request.opset not in OPSETS:
         raise ExportRequestError(f"--opset {request.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
     if request.threads < 1:
@@ -255,6 +270,18 @@ def _recipe(request: ExportRequest) -> Recipe:
         raise ExportRequestError(f"--atol {request.atol}: expected a number above 0")
     tolerance: Tolerance = replace(recipe.tolerance, max_abs_logit=request.atol)
     return replace(recipe, tolerance=tolerance)
+
+
+def parse_buckets(text: str) -> tuple[int, ...]:
+    """Sequence lengths from a command line, such as "16,32,64,128"."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ExportRequestError(f"--buckets {text!r}: expected numbers such as 16,32,64,128") from None
+
+
+def _joined(lengths: list[int]) -> str:
+    return ",".join(map(str, lengths))
 
 
 def _calibration_pairs(request: ExportRequest, recipe: Recipe) -> list[tuple[str, str]]:
@@ -270,15 +297,15 @@ def _calibration_pairs(request: ExportRequest, recipe: Recipe) -> list[tuple[str
 
 def _card(request: ExportRequest, model: LoadedModel, recipe: Recipe) -> ArtefactCard:
     config = model.network.config
-    if not 8 <= request.seq_len <= config.max_position_embeddings:
+    if not SHORTEST <= request.seq_len <= config.max_position_embeddings:
         raise ExportRequestError(
-            f"--seq-len {request.seq_len}: this model takes 8 to {config.max_position_embeddings}"
+            f"--seq-len {request.seq_len}: this model takes {SHORTEST} to {config.max_position_embeddings}"
         )
     return ArtefactCard(
         target=recipe.target,
         quant=recipe.quant,
         model_file=MODEL_FILES[recipe.target],
-        seq_len=request.seq_len,
+        buckets=_buckets(request),
         labels=tuple(model.settings.labels),
         positive=model.settings.positive,
         threshold=model.settings.threshold,
@@ -286,6 +313,16 @@ def _card(request: ExportRequest, model: LoadedModel, recipe: Recipe) -> Artefac
         attention_mask_value=config.attention_mask_value,
         lowercase=_lowercases(model.tokenizer),
         minimum_runtime=recipe.minimum_runtime,
+    )
+
+
+def _buckets(request: ExportRequest) -> tuple[Bucket, ...]:
+    """The request's sequence lengths in ascending order; only a .tflite file has a signature for each."""
+    lengths = request.buckets
+    if lengths is None:
+        lengths = (*(length for length in DEFAULT_BUCKETS if length < request.seq_len), request.seq_len)
+    return tuple(
+        Bucket(length, f"seq_{length}" if request.target == "tflite" else None) for length in lengths
     )
 
 

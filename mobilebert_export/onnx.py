@@ -1,36 +1,43 @@
-"""PyTorch → float ONNX through torch.onnx, static shapes, loadable by every ONNX Runtime since 1.17."""
+"""PyTorch → float ONNX through torch.onnx, loadable by every ONNX Runtime since 1.17.
+
+Batch 1. One sequence length makes a file of static shapes; several make one graph whose token axis is free.
+"""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from mobilebert_export.artefact import INPUT_NAMES, OUTPUT_NAME
+from mobilebert_export.artefact import INPUT_NAMES, OUTPUT_NAME, TOKENS_AXIS, Bucket
 
 # Version of the file format itself. ONNX Runtime refuses a newer one than it knows, whatever the operators
 # are; 1.17 knows 9, and the newest opset we write (20) needs no more.
 IR_VERSION = 9
 
 
-def write_float_onnx(model: nn.Module, path: Path, seq_len: int, opset: int) -> None:
+def write_float_onnx(model: nn.Module, path: Path, buckets: Sequence[Bucket], opset: int) -> None:
     """Convert a pair classifier in eval mode to one float32 .onnx file.
 
     Args:
-        model: forward(input_ids, attention_mask, token_type_ids), each (1, seq_len) → logits (1, labels).
+        model: forward(input_ids, attention_mask, token_type_ids), each (1, S) → logits (1, labels).
         path: file to write.
-        seq_len: tokens.
+        buckets: the sequence lengths S.
         opset: ONNX operator set.
     """
     import onnx
 
-    example = tuple(torch.ones(1, seq_len, dtype=torch.int32) for _ in INPUT_NAMES)
+    lengths = [bucket.seq_len for bucket in buckets]
+    example = tuple(torch.ones(1, max(lengths), dtype=torch.int32) for _ in INPUT_NAMES)
+    free = torch.export.Dim(TOKENS_AXIS, min=min(lengths), max=max(lengths)) if len(lengths) > 1 else None
     program: Any = torch.onnx.export(
         model,
         example,
         input_names=list(INPUT_NAMES),
         output_names=[OUTPUT_NAME],
+        dynamic_shapes=free and tuple({1: free} for _ in INPUT_NAMES),
         opset_version=opset,
         dynamo=True,
         verbose=False,

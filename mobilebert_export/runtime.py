@@ -21,6 +21,7 @@ from matching.wordpiece import PairTokenizer
 from mobilebert_export.artefact import (
     INPUT_NAMES,
     OUTPUT_NAME,
+    TOKENS_AXIS,
     ArtefactCard,
     ArtefactError,
     check_checksums,
@@ -46,7 +47,7 @@ class Backend(Protocol):
     name: str
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        """Int32 (1, seq_len) by input name → float32 logits (1, labels)."""
+        """Int32 (1, S) by input name, S a bucket of the artefact → float32 logits (1, labels)."""
 
 
 class Matcher:
@@ -89,11 +90,18 @@ class Matcher:
         return self.card.labels[1 - self.card.positive] if len(self.card.labels) == 2 else f"not {positive}"
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Raw logits, float32 (N, labels), columns in the order of `card.labels`."""
-        return self.logits_of(self.tokenizer.encode(pairs, self.card.seq_len)) if pairs else self._empty()
+        """Raw logits, float32 (N, labels), columns in the order of `card.labels`.
+
+        Each pair runs in the smallest bucket that holds it.
+        """
+        if not pairs:
+            return self._empty()
+        rows = self.tokenizer.ids(pairs, self.card.seq_len)
+        encoded = [self.tokenizer.pad([row], self.card.bucket(len(row[0])).seq_len) for row in rows]
+        return np.concatenate([self.backend.run(inputs) for inputs in encoded])
 
     def logits_of(self, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        """Logits of encoded pairs: int32 (N, seq_len) by input name → float32 (N, labels)."""
+        """Logits of encoded pairs: int32 (N, S) by input name, S a bucket → float32 (N, labels)."""
         count = len(encoded[INPUT_NAMES[0]])
         rows = [
             self.backend.run({name: encoded[name][i : i + 1] for name in INPUT_NAMES}) for i in range(count)
@@ -118,42 +126,48 @@ def open_backend(model: Path, card: ArtefactCard, threads: int) -> Backend:
         ArtefactError: the runtime refuses the file, or names, types or shapes differ from io.json.
         RuntimeUnavailableError: no runtime for this target is installed.
     """
-    backend, inputs, outputs = (_open_tflite if card.target == "tflite" else _open_onnx)(model, card, threads)
-    expected_inputs: TensorSpecs = dict.fromkeys(INPUT_NAMES, ("int32", (1, card.seq_len)))
-    expected_outputs: TensorSpecs = {OUTPUT_NAME: ("float32", (1, len(card.labels)))}
-    for found, expected, what in (
-        (inputs, expected_inputs, "inputs"),
-        (outputs, expected_outputs, "outputs"),
-    ):
-        if found != expected:
-            raise ArtefactError(
-                f"{model}: its {what} are {_describe(found)} but io.json needs {_describe(expected)}; "
-                "export it again"
-            )
+    opened = _open_tflite if card.target == "tflite" else _open_onnx
+    backend, specs = opened(model, card, threads)
+    for bucket, (inputs, outputs) in zip(card.buckets, specs, strict=True):
+        expected_inputs: TensorSpecs = dict.fromkeys(INPUT_NAMES, ("int32", (1, bucket.seq_len)))
+        expected_outputs: TensorSpecs = {OUTPUT_NAME: ("float32", (1, len(card.labels)))}
+        for found, expected, what in (
+            (inputs, expected_inputs, "inputs"),
+            (outputs, expected_outputs, "outputs"),
+        ):
+            if found != expected:
+                raise ArtefactError(
+                    f"{model}: its {what} are {_describe(found)} but io.json needs {_describe(expected)}; "
+                    "export it again"
+                )
     return backend
 
 
 # A tensor's name → its type and shape.
 TensorSpecs = dict[str, tuple[str, tuple[int, ...]]]
+# Inputs and outputs of each bucket, in the card's order.
+BucketSpecs = list[tuple[TensorSpecs, TensorSpecs]]
 
 
 class _TfliteBackend:
-    def __init__(self, name: str, interpreter: Any) -> None:
+    def __init__(self, name: str, runners: Mapping[int, Any]) -> None:
         self.name = name
-        self.runner = interpreter.get_signature_runner()
+        self.runners = runners  # by sequence length
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        return self.runner(**inputs)[OUTPUT_NAME]
+        return self.runners[inputs[INPUT_NAMES[0]].shape[1]](**inputs)[OUTPUT_NAME]
 
 
-def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, TensorSpecs, TensorSpecs]:
+def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
     module, package = _first_installed(TFLITE_RUNTIMES, model)
     if package == "tflite-runtime":
         _require_version(package, card.minimum_runtime.get("tflite", "0"), "ai-edge-litert")
     try:
         interpreter = module.Interpreter(model_path=str(model), num_threads=threads)
         interpreter.allocate_tensors()
-        backend = _TfliteBackend(package, interpreter)
+        runners = {
+            bucket.seq_len: interpreter.get_signature_runner(bucket.signature) for bucket in card.buckets
+        }
     except (ValueError, RuntimeError) as error:
         raise ArtefactError(
             f"{model}: {package} refuses it ({_first_line(error)}); export it again"
@@ -162,8 +176,8 @@ def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend
     def specs(details: Mapping[str, Any]) -> TensorSpecs:
         return {name: (np.dtype(d["dtype"]).name, tuple(map(int, d["shape"]))) for name, d in details.items()}
 
-    runner = backend.runner
-    return backend, specs(runner.get_input_details()), specs(runner.get_output_details())
+    found = [(specs(run.get_input_details()), specs(run.get_output_details())) for run in runners.values()]
+    return _TfliteBackend(package, runners), found
 
 
 class _OnnxBackend:
@@ -176,7 +190,7 @@ class _OnnxBackend:
         return self.session.run([OUTPUT_NAME], dict(inputs))[0]
 
 
-def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, TensorSpecs, TensorSpecs]:
+def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
     onnxruntime, package = _first_installed({"onnxruntime": "onnxruntime"}, model)
     _require_version(package, card.minimum_runtime.get("onnxruntime", "0"), package)
     options = onnxruntime.SessionOptions()
@@ -193,11 +207,20 @@ def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, 
             f"{model}: onnxruntime refuses it ({_first_line(error)}); export it again"
         ) from error
 
-    def specs(arguments: Sequence[Any]) -> TensorSpecs:
+    def specs(arguments: Sequence[Any], tokens: int) -> TensorSpecs:
         types = {"tensor(float)": "float32", "tensor(int32)": "int32"}
-        return {arg.name: (types.get(arg.type, arg.type), tuple(arg.shape)) for arg in arguments}
+        return {
+            arg.name: (
+                types.get(arg.type, arg.type),
+                tuple(tokens if axis == TOKENS_AXIS else axis for axis in arg.shape),
+            )
+            for arg in arguments
+        }
 
-    return _OnnxBackend(session), specs(session.get_inputs()), specs(session.get_outputs())
+    return _OnnxBackend(session), [
+        (specs(session.get_inputs(), bucket.seq_len), specs(session.get_outputs(), bucket.seq_len))
+        for bucket in card.buckets
+    ]
 
 
 def _first_installed(packages: Mapping[str, str], model: Path) -> tuple[Any, str]:

@@ -1,33 +1,41 @@
 """PyTorch → float TFLite through litert-torch, and what the TFLite runtime makes of a file.
 
-Everything is static: batch 1, `seq_len` tokens. Inputs and output keep their names both in the signature and
-as tensor names, so that a program finds them whichever of the two it looks at.
+Everything is static: batch 1, and a signature with a graph of its own per sequence length. The graphs differ
+in shapes only; their weights are the same buffers of the file. Inputs and output keep their names in every
+signature and, in the first and largest graph, as tensor names too, so that a program which knows no
+signatures finds them.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mobilebert_export.artefact import INPUT_NAMES, OUTPUT_NAME
+from mobilebert_export.artefact import INPUT_NAMES, OUTPUT_NAME, Bucket
+from mobilebert_export.tflite_sharing import Weights, shared_weights, unfold_shared
+from quantize.tflite_file import write_compact
 from quantize.tflite_graph import TfliteGraph
 
 
-def write_float_tflite(model: nn.Module, path: Path, seq_len: int) -> None:
+def write_float_tflite(model: nn.Module, path: Path, buckets: Sequence[Bucket]) -> None:
     """Convert a pair classifier in eval mode to a float32 .tflite file.
 
     Args:
-        model: forward(input_ids, attention_mask, token_type_ids), each (1, seq_len) → logits (1, labels).
+        model: forward(input_ids, attention_mask, token_type_ids), each (1, S) → logits (1, labels).
         path: file to write.
-        seq_len: tokens.
+        buckets: the sequence lengths S and the names of their signatures.
     """
     import litert_torch
 
-    example = {name: torch.ones(1, seq_len, dtype=torch.int32) for name in INPUT_NAMES}
-    converted = litert_torch.convert(_Named(model).eval(), sample_kwargs=example)
-    _name_tensors(converted.model_content(), path)
+    named, converter = _Named(model).eval(), None
+    for bucket in sorted(buckets, key=lambda bucket: -bucket.seq_len):
+        example = {name: torch.ones(1, bucket.seq_len, dtype=torch.int32) for name in INPUT_NAMES}
+        start = litert_torch.signature if converter is None else converter.signature
+        converter = start(bucket.signature, named, sample_kwargs=example)
+    _name_tensors(converter.convert().model_content(), path, shared_weights(model))
 
 
 class _Named(nn.Module):
@@ -41,17 +49,37 @@ class _Named(nn.Module):
         return {OUTPUT_NAME: self.model(input_ids, attention_mask, token_type_ids)}
 
 
-def _name_tensors(content: bytes, path: Path) -> None:
+def _name_tensors(content: bytes, path: Path, shared: list[Weights]) -> None:
     """Write a model whose tensors are called as its signature calls them, inputs in the order of io.json."""
     from ai_edge_litert.tools import flatbuffer_utils
 
     model = flatbuffer_utils.read_model_from_bytearray(bytearray(content))
-    graph, signature = model.subgraphs[0], model.signatureDefs[0]
-    for entry in (*signature.inputs, *signature.outputs):
-        graph.tensors[entry.tensorIndex].name = entry.name
-    index = {entry.name.decode(): entry.tensorIndex for entry in signature.inputs}
-    graph.inputs = [index[name] for name in INPUT_NAMES]
-    path.write_bytes(flatbuffer_utils.convert_object_to_bytearray(model))
+    seen: Counter[str] = Counter()
+    for graph in model.subgraphs:
+        for tensor in graph.tensors:
+            name = _short(tensor.name.decode())
+            tensor.name = (f"{name};{seen[name]}" if name in seen else name).encode()
+            seen[name] += 1
+    for signature in model.signatureDefs:
+        graph = model.subgraphs[signature.subgraphIndex]
+        if signature.subgraphIndex == 0:
+            for entry in (*signature.inputs, *signature.outputs):
+                graph.tensors[entry.tensorIndex].name = entry.name
+        index = {entry.name.decode(): entry.tensorIndex for entry in signature.inputs}
+        graph.inputs = [index[name] for name in INPUT_NAMES]
+    unfold_shared(model, shared)
+    write_compact(model, path)
+
+
+def _short(name: str) -> str:
+    """A converter's tensor name without its packages, the classes around the encoder, and its number.
+
+    `pkg.PairClassifier_model/pkg.MobileBert_encoder/pkg.Layer_3/pkg.Attention_self;;…;7` becomes
+    `Layer_3/Attention_self`.
+    """
+    parts = [part.rpartition(".")[2] for part in name.partition(";")[0].split("/")]
+    inside = [part for part in parts if not part.endswith(("_Named", "_model", "_encoder"))]
+    return "/".join(inside or parts)
 
 
 def describe_tflite(path: Path) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """Does the artefact say what the PyTorch model says? Asked on real padded pairs, in the real runtime."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matching.wordpiece import Pair
 from mobilebert_export.artefact import INPUT_NAMES, ArtefactCard
 from mobilebert_export.runtime import Matcher, positive_probability
 from quantize.recipes import Tolerance
@@ -36,35 +37,59 @@ class Verification:
     rank_agreement: float  # Spearman correlation of the positive label's probability
     tolerance: Tolerance
     failures: tuple[str, ...]  # one sentence per broken tolerance; empty when it passed
+    # The same figures of each sequence length, where several were compared; those above are then the worst.
+    by_seq_len: tuple[tuple[int, "Verification"], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for report.json."""
-        return asdict(self) | {"passed": not self.failures}
+        data = asdict(self) | {"passed": not self.failures}
+        kept = ("max_abs_logit", "label_agreement", "rank_agreement")
+        data["by_seq_len"] = {
+            str(length): {name: getattr(one, name) for name in kept} for length, one in self.by_seq_len
+        }
+        return data
 
 
-def verify(
-    model: Any,
-    matcher: Matcher,
-    encoded: Mapping[str, NDArray[np.int32]],
-    tolerance: Tolerance,
-) -> Verification:
-    """Run the PyTorch model and the artefact on the same encoded pairs and compare.
+def verify(model: Any, matcher: Matcher, pairs: Sequence[Pair], tolerance: Tolerance) -> Verification:
+    """Run the PyTorch model and the artefact on the same pairs and compare, at every sequence length.
+
+    Every length gets all pairs, truncated where they are longer; the tolerance holds for each by itself.
 
     Args:
         model: pair classifier in eval mode.
         matcher: the artefact, loaded in its runtime.
-        encoded: int32 (N, seq_len) by input name, padded to the artefact's sequence length.
+        pairs: text pairs.
         tolerance: what the recipe allows.
 
     Raises:
         TooFewPairsError: fewer than `MINIMUM_PAIRS` pairs.
     """
-    count = len(encoded[INPUT_NAMES[0]])
-    if count < MINIMUM_PAIRS:
+    if len(pairs) < MINIMUM_PAIRS:
         raise TooFewPairsError(
-            f"{count} pairs to verify on; at least {MINIMUM_PAIRS} are needed, give a larger file"
+            f"{len(pairs)} pairs to verify on; at least {MINIMUM_PAIRS} are needed, give a larger file"
         )
-    return compare(reference_logits(model, encoded), matcher.logits_of(encoded), matcher.card, tolerance)
+    found = []
+    for bucket in matcher.card.buckets:
+        encoded = matcher.tokenizer.encode(pairs, bucket.seq_len)
+        expected = reference_logits(model, encoded)
+        found.append(compare(expected, matcher.logits_of(encoded), matcher.card, tolerance))
+    return worst_of(tuple(zip((bucket.seq_len for bucket in matcher.card.buckets), found, strict=True)))
+
+
+def worst_of(by_seq_len: tuple[tuple[int, Verification], ...]) -> Verification:
+    """One result for several sequence lengths: the worst of each figure, every failure with its length."""
+    (_, only), *others = by_seq_len
+    if not others:
+        return only
+    results = [result for _, result in by_seq_len]
+    return replace(
+        only,
+        max_abs_logit=max(result.max_abs_logit for result in results),
+        label_agreement=min(result.label_agreement for result in results),
+        rank_agreement=min(result.rank_agreement for result in results),
+        failures=tuple(f"{length} tokens: {one}" for length, result in by_seq_len for one in result.failures),
+        by_seq_len=by_seq_len,
+    )
 
 
 def reference_logits(model: Any, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:

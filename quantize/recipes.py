@@ -40,7 +40,8 @@ class Recipe:
     quant: str
     # "float32" or "int8": matrices of linear layers, one symmetric scale per output channel.
     weights: str
-    # "float32", "int8-dynamic" (ranges found at run time) or "int8-static" (ranges from calibration).
+    # "float32", "int8-dynamic" (ranges found at run time), "int8-static" or "int16-static" (ranges from
+    # calibration).
     activations: str
     # "float32"; "int8-unpacked": stored as int8, made float once when the model is loaded, which the oldest
     # runtimes can; "int8-rows": only the rows looked up are made float, which saves memory.
@@ -62,7 +63,12 @@ class Recipe:
     @property
     def needs_calibration(self) -> bool:
         """Whether activation ranges must be measured on text."""
-        return self.activations == "int8-static"
+        return self.activations.endswith("-static")
+
+    @property
+    def activation_bits(self) -> int:
+        """Width of an activation in the operators that compute in integers; 32 in a float recipe."""
+        return {"float32": 32, "int16-static": 16}.get(self.activations, 8)
 
     def to_json(self) -> dict[str, Any]:
         """The recipe part of recipe.json."""

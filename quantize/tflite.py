@@ -1,10 +1,11 @@
 """Float TFLite → int8 TFLite with ai-edge-quantizer, told per operator what a recipe means for this graph.
 
-Names do not tell which operator a tensor belongs to, so what a recipe keeps in float is found on the graph.
+A file holds one graph per sequence length, equal but for shapes, with shared weights. Ranges are measured on
+the largest and hold for all: what a shorter graph computes is part of what the longest computes.
 """
 
-import re
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quantize.recipes import Recipe
+from quantize.tflite_file import write_compact
 from quantize.tflite_graph import TfliteGraph
+
+Ranges = dict[str, tuple[float, float]]
+
+# The quantiser chooses operators by the names of their results: ours that shall be integer begin with this
+# while it works.
+_MARK = "integer:"
 
 
 def quantize_tflite(
@@ -20,77 +28,93 @@ def quantize_tflite(
     target: Path,
     recipe: Recipe,
     calibration: Mapping[str, NDArray[np.int32]] | None,
+    keep_float: Collection[int] = (),
+    ranges: Ranges | None = None,
 ) -> None:
     """Write the quantised form of a float .tflite file.
 
     Args:
-        source: float model with one signature.
+        source: float model, a signature per sequence length.
         target: file to write.
         recipe: one of `quantize.recipes.RECIPES` with target "tflite".
-        calibration: encoded pairs, int32 (N, seq_len) by input name; needed when `recipe.needs_calibration`.
+        calibration: encoded pairs, int32 (N, S) by input name, S the largest sequence length; needed when
+            `recipe.needs_calibration`.
+        keep_float: numbers of operators (`integer_operators`) that stay in float whatever the recipe says.
+        ranges: what `measure_ranges` found on the calibration pairs; measured here when None.
     """
+    from ai_edge_litert.tools import flatbuffer_utils as fb
     from ai_edge_quantizer import qtyping, quantizer
 
-    graph = TfliteGraph.read(source)
-    work = quantizer.Quantizer(str(source))
-    operation = qtyping.TFLOperationName
-    if recipe.activations == "int8-static":
-        work.add_static_config(".*", operation.ALL_SUPPORTED, activation_num_bits=8, weight_num_bits=8)
-        for name in float_outputs(graph, recipe):
-            work.update_quantization_recipe(
-                f"^{re.escape(name)};?$", operation.ALL_SUPPORTED, algorithm_key="no_quantize"
-            )
-    else:
-        for kind in recipe.integer_operators:
-            work.add_dynamic_config(".*", operation(kind), num_bits=8)
-    if recipe.embeddings == "int8-rows":
-        work.add_dynamic_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
-    else:
-        work.add_weight_only_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
-    ranges = None
+    model = fb.read_model(str(source))
+    graphs = TfliteGraph.all_of(model)
     if recipe.needs_calibration and calibration is not None:
-        ranges = work.calibrate({graph.signature: _rows(calibration)[:1]}, num_threads=1)
-        for name, (lowest, highest) in measure_ranges(source, graph, calibration).items():
-            if "min" in ranges.get(name, {}):
-                shape = np.shape(ranges[name]["min"])
-                ranges[name]["min"], ranges[name]["max"] = np.full(shape, lowest), np.full(shape, highest)
+        ranges = dict(ranges or measure_ranges(source, calibration))
         if recipe.symmetric_right_operand:
-            make_right_operands_symmetric(graph, ranges)
-    work.quantize(ranges, enable_progress_report=False).export_model(str(target), overwrite=True)
-    if recipe.activations == "int8-dynamic":
-        _mark_per_channel(target)
+            make_right_operands_symmetric(graphs[0], ranges)
+    chosen = integer_operators(graphs[0], recipe) - set(keep_float)
+    for graph in graphs:
+        for number in chosen:
+            for tensor in graph.operators[number].outputs:
+                graph.rename(tensor, _MARK + graph.name(tensor))
+    with tempfile.TemporaryDirectory() as scratch:
+        marked = Path(scratch) / "marked.tflite"
+        marked.write_bytes(fb.convert_object_to_bytearray(model))
+        work = quantizer.Quantizer(str(marked))
+        operation = qtyping.TFLOperationName
+        if recipe.needs_calibration:
+            work.add_static_config(
+                f"^{_MARK}",
+                operation.ALL_SUPPORTED,
+                activation_num_bits=recipe.activation_bits,
+                weight_num_bits=8,
+            )
+        else:
+            work.add_dynamic_config(f"^{_MARK}", operation.ALL_SUPPORTED, num_bits=8)
+        if recipe.embeddings == "int8-rows":
+            work.add_dynamic_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
+        else:
+            work.add_weight_only_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
+        found = None
+        if recipe.needs_calibration and calibration is not None:
+            found = _quantiser_ranges(work, graphs, calibration, ranges or {})
+        work.quantize(found, enable_progress_report=False).export_model(str(target), overwrite=True)
+    _finish(target, dynamic=not recipe.needs_calibration)
 
 
-def float_outputs(graph: TfliteGraph, recipe: Recipe) -> list[str]:
-    """Names of the tensors whose producing operator stays in float under a static recipe.
+def integer_operators(graph: TfliteGraph, recipe: Recipe) -> set[int]:
+    """Numbers (places in the file's order) of the operators that a recipe computes in integers.
 
-    Moving a tensor (transpose, reshape) goes with the operator that computed it. Embedding lookups have a
-    rule of their own.
+    Moving a tensor (transpose, reshape) goes with the operator that computed it. With static ranges the last
+    linear layer stays in float: its results are the logits. Embedding lookups have a rule of their own.
     """
     last = {id(graph.origin(graph.producer(output))) for output in graph.outputs}
-    keep = []
-    for op in graph.operators:
+    numbers = set()
+    for number, op in enumerate(graph.operators):
         origin = graph.origin(op)
-        if graph.kind(op) == "EMBEDDING_LOOKUP":
+        if origin is None or graph.kind(origin) not in recipe.integer_operators:
             continue
-        if origin is None or graph.kind(origin) not in recipe.integer_operators or id(origin) in last:
-            keep.append(graph.name(op.outputs[0]))
-    return keep
+        if recipe.needs_calibration and id(origin) in last:
+            continue
+        if recipe.needs_calibration or origin is op:
+            numbers.add(number)
+    return numbers
 
 
-def measure_ranges(
-    source: Path, graph: TfliteGraph, calibration: Mapping[str, NDArray[np.int32]]
-) -> dict[str, tuple[float, float]]:
+def measure_ranges(source: Path, calibration: Mapping[str, NDArray[np.int32]]) -> Ranges:
     """Lowest and highest value of every float activation over all calibration pairs, zero included.
 
     The quantiser's own calibration smooths the extremes of successive samples, which clips. On the shipped
     matcher true extremes take the rms error of the logits from 0.20 to 0.05.
+
+    Returns:
+        By tensor name in the first graph of the file.
     """
     from ai_edge_litert.interpreter import Interpreter
 
+    graph = TfliteGraph.read(source)
     interpreter = Interpreter(str(source), experimental_preserve_all_tensors=True, num_threads=1)
     interpreter.allocate_tensors()
-    run = interpreter.get_signature_runner()
+    run = interpreter.get_signature_runner(graph.signature)
     computed = {graph.name(tensor) for op in graph.operators for tensor in op.outputs}
     activations = {
         detail["name"]: detail["index"]
@@ -98,7 +122,7 @@ def measure_ranges(
         if detail["name"] in computed and detail["dtype"] == np.float32
     }
     ranges = dict.fromkeys(activations, (0.0, 0.0))
-    for row in _rows(calibration):
+    for row in rows_of(calibration):
         run(**row)
         for name, index in activations.items():
             values = interpreter.get_tensor(index)
@@ -107,7 +131,7 @@ def measure_ranges(
     return ranges
 
 
-def make_right_operands_symmetric(graph: TfliteGraph, ranges: dict[str, Any]) -> None:
+def make_right_operands_symmetric(graph: TfliteGraph, ranges: Ranges) -> None:
     """Widen the range of every matrix product's right operand to [−128/127·m, m]: int8 zero point 0.
 
     XNNPACK runs an int8 BATCH_MATMUL only with zero point 0 there. The tensors it was moved from get the same
@@ -117,28 +141,57 @@ def make_right_operands_symmetric(graph: TfliteGraph, ranges: dict[str, Any]) ->
         if graph.kind(op) != "BATCH_MATMUL":
             continue
         for name in graph.same_values(op.inputs[1]):
-            if name in ranges and "min" in ranges[name]:
-                found = ranges[name]
-                largest = np.maximum(np.abs(found["min"]), np.abs(found["max"]))
-                found["min"], found["max"] = -largest * (128 / 127), largest
+            if name in ranges:
+                largest = max(map(abs, ranges[name]))
+                ranges[name] = -largest * (128 / 127), largest
 
 
-def _mark_per_channel(path: Path) -> None:
-    """Give the operators of a dynamic-range file the version that says "one scale per channel".
+def rows_of(encoded: Mapping[str, NDArray[np.int32]]) -> list[dict[str, NDArray[np.int32]]]:
+    """Batches of one: the graphs have static shapes."""
+    count = len(next(iter(encoded.values())))
+    return [{name: values[row : row + 1] for name, values in encoded.items()} for row in range(count)]
 
-    The quantiser leaves the float version, so that runtimes which know only one scale per tensor load the
-    file and return wrong numbers. With the right version they refuse it.
+
+def _quantiser_ranges(
+    work: Any,
+    graphs: list[TfliteGraph],
+    calibration: Mapping[str, NDArray[np.int32]],
+    ranges: Ranges,
+) -> dict[str, Any]:
+    """Our ranges in the quantiser's own form: its calibration of one pair, the figures replaced."""
+    largest = graphs[0]
+    samples = {
+        graph.signature: [
+            {name: values[:1, : graph.shape(graph.inputs[0])[1]] for name, values in calibration.items()}
+        ]
+        for graph in graphs
+    }
+    found: dict[str, Any] = work.calibrate(samples, num_threads=1)
+    for graph in graphs:
+        for here, there in zip(graph.operators, largest.operators, strict=True):
+            for tensor, original in zip(here.outputs, there.outputs, strict=True):
+                entry, known = found.get(graph.name(tensor), {}), largest.name(original).removeprefix(_MARK)
+                if "min" in entry and known in ranges:
+                    for key, value in zip(("min", "max"), ranges[known], strict=True):
+                        entry[key] = np.full(np.shape(entry[key]), value)
+    return found
+
+
+def _finish(path: Path, *, dynamic: bool) -> None:
+    """Take our marks off the names, keep each weight once, and name the operators' true versions.
+
+    The quantiser leaves dynamic-range operators the version of their float form, so that runtimes which know
+    only one scale per tensor load the file and return wrong numbers. With the version that says "one scale
+    per channel" they refuse it.
     """
     from ai_edge_litert.tools import flatbuffer_utils as fb
 
     model = fb.read_model(str(path))
-    versions = {fb.BuiltinOperator.FULLY_CONNECTED: 12, fb.BuiltinOperator.EMBEDDING_LOOKUP: 4}
-    for code in model.operatorCodes:
-        code.version = max(code.version, versions.get(code.builtinCode, 0))
-    path.write_bytes(fb.convert_object_to_bytearray(model))
-
-
-def _rows(encoded: Mapping[str, NDArray[np.int32]]) -> list[dict[str, NDArray[np.int32]]]:
-    """Batches of one: the file has static shapes."""
-    count = len(next(iter(encoded.values())))
-    return [{name: values[row : row + 1] for name, values in encoded.items()} for row in range(count)]
+    for graph in model.subgraphs:
+        for tensor in graph.tensors:
+            tensor.name = tensor.name.replace(_MARK.encode(), b"")
+    if dynamic:
+        versions = {fb.BuiltinOperator.FULLY_CONNECTED: 12, fb.BuiltinOperator.EMBEDDING_LOOKUP: 4}
+        for code in model.operatorCodes:
+            code.version = max(code.version, versions.get(code.builtinCode, 0))
+    write_compact(model, path)

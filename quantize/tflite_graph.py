@@ -1,6 +1,6 @@
-"""Reading a .tflite file as a graph: which operator makes a tensor, and what lies before and after it."""
+"""A .tflite file as a graph: which operator makes a tensor, and what lies before and after it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,26 +8,39 @@ from typing import Any
 _MOVES = ("TRANSPOSE", "RESHAPE")
 
 
-class TfliteGraph:
-    """Read-only walks over the one subgraph of a .tflite file."""
+def operator_kinds() -> dict[int, str]:
+    """Builtin operator code → its name."""
+    from ai_edge_litert.tools import flatbuffer_utils as fb
 
-    def __init__(self, model: Any, kinds: Mapping[int, str]) -> None:
+    return {number: name for name, number in vars(fb.BuiltinOperator).items() if isinstance(number, int)}
+
+
+class TfliteGraph:
+    """Walks over the graph of one signature."""
+
+    def __init__(self, model: Any, signature: Any) -> None:
         self._model = model
-        self._kinds = kinds
-        self._tensors = model.subgraphs[0].tensors
-        self.operators = list(model.subgraphs[0].operators)
+        self._kinds = operator_kinds()
+        graph = model.subgraphs[signature.subgraphIndex]
+        self._tensors = graph.tensors
+        self.operators = list(graph.operators)
         self._producer = {int(t): op for op in self.operators for t in op.outputs}
-        self.signature: str = model.signatureDefs[0].signatureKey.decode()
-        self.inputs = [int(tensor) for tensor in model.subgraphs[0].inputs]
-        self.outputs = [int(tensor) for tensor in model.subgraphs[0].outputs]
+        self.signature: str = signature.signatureKey.decode()
+        self.inputs = [int(tensor) for tensor in graph.inputs]
+        self.outputs = [int(tensor) for tensor in graph.outputs]
+
+    @classmethod
+    def all_of(cls, model: Any) -> list["TfliteGraph"]:
+        """The graphs of a parsed file (`flatbuffer_utils`), the first subgraph's first."""
+        signatures = sorted(model.signatureDefs, key=lambda signature: signature.subgraphIndex)
+        return [cls(model, signature) for signature in signatures]
 
     @classmethod
     def read(cls, path: Path) -> "TfliteGraph":
-        """Open a .tflite file."""
+        """The first graph of a .tflite file: of an artefact, the one of its largest bucket."""
         from ai_edge_litert.tools import flatbuffer_utils as fb
 
-        kinds = {number: name for name, number in vars(fb.BuiltinOperator).items() if isinstance(number, int)}
-        return cls(fb.read_model(str(path)), kinds)
+        return cls.all_of(fb.read_model(str(path)))[0]
 
     def kind(self, op: Any) -> str:
         """Builtin operator name, e.g. FULLY_CONNECTED."""
@@ -42,6 +55,14 @@ class TfliteGraph:
     def name(self, tensor: int) -> str:
         """Tensor name."""
         return self._tensors[tensor].name.decode()
+
+    def shape(self, tensor: int) -> list[int]:
+        """Tensor shape."""
+        return [int(size) for size in self._tensors[tensor].shape]
+
+    def rename(self, tensor: int, name: str) -> None:
+        """Give a tensor of the parsed file another name."""
+        self._tensors[tensor].name = name.encode()
 
     def producer(self, tensor: int) -> Any | None:
         """The operator that writes a tensor; None for inputs and constants."""

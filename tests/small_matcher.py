@@ -20,6 +20,7 @@ import models
 from mobilebert_export.exporter import ExportRequest, export
 
 SEQ_LEN = 64
+BUCKETS = (32, SEQ_LEN)
 CONFIG = models.EncoderConfig(
     model_type="mobilebert",
     hidden_size=64,
@@ -75,7 +76,7 @@ def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]
     """Export the small matcher and return its report."""
     request = ExportRequest(
         **{"out": out, "model": str(model_directory()), "target": target, "quant": quant}
-        | {"seq_len": SEQ_LEN, "measure": False}
+        | {"seq_len": SEQ_LEN, "buckets": BUCKETS, "measure": False}
         | options
     )
     return export(request, Console(quiet=True))

@@ -1,12 +1,14 @@
 """The artefact folder: whole or not there, checked file by file, and what its card must say."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from mobilebert_export.artefact import (
     ArtefactCard,
     ArtefactError,
+    Bucket,
     OutputExistsError,
     check_checksums,
     new_folder,
@@ -116,13 +118,19 @@ def test_checksums_are_in_the_format_of_sha256sum_and_cover_every_file(artefact)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": 2}, "format is 2"),
+        ({"format": 3}, "format is 3"),
         ({"target": "coreml"}, "coreml"),
         ({"model_file": "../../etc/passwd"}, "passwd"),
         ({"labels": None}, "wrong type"),
         ({"positive": 2}, "positive 2"),
         ({"temperature": 0}, "temperature"),
-        ({"seq_len": "many"}, "wrong type"),
+        ({"seq_len": "many"}, "buckets of"),
+        ({"buckets": [{"seq_len": "many", "signature": None}]}, "wrong type"),
+        ({"buckets": 7}, "wrong type"),
+        ({"buckets": [{"seq_len": 64}]}, "'signature' is missing"),
+        ({"buckets": []}, "buckets of"),
+        ({"buckets": [{"seq_len": length, "signature": None} for length in (64, 32)]}, "buckets of"),
+        ({"buckets": [{"seq_len": length, "signature": None} for length in (64, 128)]}, "buckets of"),
         ({"inputs": []}, "inputs are not"),
     ],
 )
@@ -140,6 +148,19 @@ def test_every_field_of_a_card_is_required(artefact):
         (artefact / "io.json").write_text(json.dumps({k: v for k, v in data.items() if k != name}))
         with pytest.raises(ArtefactError):
             read_card(artefact)
+
+
+def test_a_card_of_the_first_format_is_one_bucket(artefact):
+    data = json.loads((artefact / "io.json").read_text()) | {"format": 1}
+    del data["buckets"]
+    (artefact / "io.json").write_text(json.dumps(data))
+    assert read_card(artefact).buckets == (Bucket(data["seq_len"], None),)
+
+
+def test_the_smallest_bucket_that_holds_a_pair_is_chosen(artefact):
+    card = replace(read_card(artefact), buckets=(Bucket(16, "seq_16"), Bucket(64, "seq_64")))
+    assert card.seq_len == 64
+    assert [card.bucket(tokens).seq_len for tokens in (3, 16, 17, 64, 65)] == [16, 16, 64, 64, 64]
 
 
 def test_a_card_survives_its_json(artefact):

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from matching.wordpiece import PairTokenizer
 from mobilebert_export import samples
-from mobilebert_export.artefact import ArtefactCard
+from mobilebert_export.artefact import ArtefactCard, Bucket
 from mobilebert_export.verification import (
     TooFewPairsError,
     VerificationError,
@@ -26,7 +26,7 @@ CARD = ArtefactCard(
     target="tflite",
     quant="none",
     model_file="model.tflite",
-    seq_len=small_matcher.SEQ_LEN,
+    buckets=(Bucket(small_matcher.SEQ_LEN),),
     labels=("different", "same"),
     positive=1,
     threshold=0.5,
@@ -111,11 +111,8 @@ def test_log_odds_of_two_and_of_three_labels():
 
 
 def test_too_few_pairs_prove_nothing():
-    encoded = {
-        name: np.ones((199, 8), np.int32) for name in ("input_ids", "attention_mask", "token_type_ids")
-    }
     with pytest.raises(TooFewPairsError, match="199 pairs"):
-        verify(None, None, encoded, STRICT)
+        verify(None, None, [("a", "b")] * 199, STRICT)
 
 
 def test_the_reference_restores_the_order_of_the_pairs():
@@ -132,7 +129,7 @@ def test_the_reference_restores_the_order_of_the_pairs():
 
 def test_an_export_beyond_its_tolerance_leaves_nothing(tmp_path):
     out = tmp_path / "sub" / "artefact"
-    with pytest.raises(VerificationError, match=r"artefact: differs .* 224 pairs: max \|Δlogit\|") as caught:
+    with pytest.raises(VerificationError, match=r"artefact: differs .* 224 pairs: 32 tokens: max \|Δlogit\|") as caught:
         small_matcher.report("onnx", "none", out, atol=1e-12)
     assert caught.value.exit_code == 1
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from android_bench import worker
 from android_bench.toolchain import java, tools, unicode_table
 from android_bench.toolchain.debian import ToolUnavailableError
 from matching.wordpiece import PairTokenizer
-from mobilebert_export.artefact import ArtefactCard
+from mobilebert_export.artefact import ArtefactCard, Bucket
 from mobilebert_export.runtime import Matcher, positive_probability
 from tests.test_wordpiece import MINILM, fuzzed_lines
 
@@ -114,7 +114,7 @@ def decision_rows():
                 target="tflite",
                 quant="int8",
                 model_file="model.tflite",
-                seq_len=16,
+                buckets=(Bucket(16),),
                 labels=labels,
                 positive=positive,
                 threshold=float(draw.uniform(0.2, 0.8)),

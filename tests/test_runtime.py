@@ -76,10 +76,11 @@ def test_inputs_are_found_by_name_whatever_their_order(tmp_path, artefact):
 
 
 def test_a_model_that_is_not_what_its_card_says_is_refused(tmp_path, artefact):
-    change_card(artefact, seq_len=SEQ_LEN // 2)
+    half = [{"seq_len": SEQ_LEN // 2, "signature": None}]
+    change_card(artefact, seq_len=SEQ_LEN // 2, buckets=half)
     with pytest.raises(ArtefactError, match=r"input_ids int32\[1, 64\].*needs.*\[1, 32\]"):
         Matcher.load(artefact)
-    change_card(artefact, seq_len=SEQ_LEN, labels=["a", "b", "c"])
+    change_card(artefact, seq_len=SEQ_LEN, buckets=[half[0] | {"seq_len": SEQ_LEN}], labels=["a", "b", "c"])
     with pytest.raises(ArtefactError, match="its outputs are"):
         Matcher.load(artefact)
     import onnx

@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from android_bench.pairs import PAIRS
-from mobilebert_export.artefact import INPUT_NAMES, MODEL_FILES, OUTPUT_NAME, ArtefactCard, write_checksums
+from mobilebert_export.artefact import (
+    INPUT_NAMES,
+    MODEL_FILES,
+    OUTPUT_NAME,
+    ArtefactCard,
+    Bucket,
+    write_checksums,
+)
 
 SEQ_LEN = 64
 WORDS = sorted({word for pair in PAIRS for text in pair for word in re.findall(r"\w+|[^\w\s]", text.lower())})
@@ -24,7 +31,7 @@ def write_artefact(folder: Path, target: str, model: bytes) -> Path:
         target=target,
         quant="none",
         model_file=MODEL_FILES[target],
-        seq_len=SEQ_LEN,
+        buckets=(Bucket(SEQ_LEN),),
         labels=("different", "same"),
         positive=1,
         threshold=0.5,

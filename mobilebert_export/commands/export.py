@@ -13,6 +13,12 @@ def export(
     target: Annotated[str, Option(help="tflite or onnx.")] = "tflite",
     quant: Annotated[str, Option(help="none, dynamic or int8 (static, calibrated).")] = "int8",
     seq_len: Annotated[int, Option(help="Tokens; longer pairs are truncated, shorter ones padded.")] = 128,
+    buckets: Annotated[
+        str | None,
+        Option(
+            help="Sequence lengths up to --seq-len; a pair runs in the smallest that holds it. [16,32,64,128]"
+        ),
+    ] = None,
     calibration: Annotated[
         Path | None, Option(help="TSV of text pairs for int8 ranges; default: the bundled samples.")
     ] = None,
@@ -32,7 +38,7 @@ def export(
     the recipe's tolerance the command exits 1 and leaves nothing under the final name.
     """
     from mobilebert_export.console import progress_console
-    from mobilebert_export.exporter import ExportRequest
+    from mobilebert_export.exporter import ExportRequest, parse_buckets
     from mobilebert_export.exporter import export as run
     from mobilebert_export.report import print_summary
 
@@ -42,6 +48,7 @@ def export(
         target=target,
         quant=quant,
         seq_len=seq_len,
+        buckets=parse_buckets(buckets) if buckets is not None else None,
         calibration=calibration,
         text_a=text_a,
         text_b=text_b,
