@@ -40,6 +40,7 @@ class LoopConfig:
     seed: int = 0
     checkpoint_every: int = 200  # steps
     evaluate_every: int = 0  # steps; 0 = at the end only
+    patience: int = 0  # stop after so many evaluations without a better one, keep the best weights; 0 = off
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def train(
     *,
     name: str,
     evaluate: Callable[[], dict[str, float]] | None = None,
+    select: str | None = None,
     facts: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Optimise `model` in place and return the record, also written to `out`/`name`.json.
@@ -105,6 +107,8 @@ def train(
         out: directory for record and checkpoint.
         name: of this stage.
         evaluate: development figures, called every `evaluate_every` steps and at the end.
+        select: with `patience`, the figure whose highest value marks the best weights; these are left in
+            `model`, and `best_step` of the record says where they are from.
         facts: what else the record shall say about the run.
 
     Raises:
@@ -126,7 +130,7 @@ def train(
     record |= {"facts": facts or {}, "curve": [], "evaluations": [], "seconds": 0.0}
     checkpoint = out / f"{name}.checkpoint"
     torch.manual_seed(config.seed)
-    step, sums = _resume(checkpoint, model, optimiser, schedule, record)
+    step, sums, best = _resume(checkpoint, model, optimiser, schedule, record)
     stream = batches(lengths, config)
     for _ in range(step):
         next(stream)
@@ -135,7 +139,7 @@ def train(
     with Progress(*columns) as progress:
         bar = progress.add_task(name, total=steps, completed=step)
         model.train()
-        while step < steps:
+        while step < steps and not _given_up(record, config, select):
             value, parts = loss(next(stream))
             optimiser.zero_grad(set_to_none=True)
             value.backward()
@@ -153,15 +157,33 @@ def train(
             if evaluate and (step == steps or (config.evaluate_every and step % config.evaluate_every == 0)):
                 record["evaluations"].append({"step": step} | evaluate())
                 progress.console.print(f"{name} step {step}: {record['evaluations'][-1]}")
+                if config.patience and _best(record, select)["step"] == step:
+                    best = {k: v.detach().clone() for k, v in model.state_dict().items()}
                 model.train()
             if step % config.checkpoint_every == 0 and step < steps:
                 record["seconds"] = time.monotonic() - started
-                _save(checkpoint, model, optimiser, schedule, record, step, sums)
+                _save(checkpoint, model, optimiser, schedule, record, step, sums, best)
     record["seconds"] = time.monotonic() - started
+    if best:
+        model.load_state_dict(best)
+        record |= {"steps_run": step, "best_step": _best(record, select)["step"]}
     model.eval()
     write_json(out / f"{name}.json", record)
     checkpoint.unlink(missing_ok=True)
     return record
+
+
+def _best(record: dict[str, Any], select: str | None) -> dict[str, float]:
+    """The evaluation with the highest figure; of equals the first."""
+    return max(record["evaluations"], key=lambda figures: figures[select])
+
+
+def _given_up(record: dict[str, Any], config: LoopConfig, select: str | None) -> bool:
+    """Whether the last `patience` evaluations were none better than one before them."""
+    if not config.patience or not record["evaluations"]:
+        return False
+    since = [figures["step"] for figures in record["evaluations"]].index(_best(record, select)["step"])
+    return len(record["evaluations"]) - 1 - since >= config.patience
 
 
 def _save(
@@ -172,6 +194,7 @@ def _save(
     record: dict[str, Any],
     step: int,
     sums: dict[str, float],
+    best: dict[str, Tensor],
 ) -> None:
     partial = path.with_name(f".{path.name}.partial")
     state = {
@@ -182,6 +205,7 @@ def _save(
         "record": json.dumps(record),
         "step": step,
         "sums": sums,
+        "best": best,
     }
     with partial.open("wb") as file:
         torch.save(state, file)
@@ -192,10 +216,14 @@ def _save(
 
 def _resume(
     path: Path, model: nn.Module, optimiser: Any, schedule: Any, record: dict[str, Any]
-) -> tuple[int, dict[str, float]]:
-    """Restore all of a checkpoint, if there is one; its step and the sums since the last curve point."""
+) -> tuple[int, dict[str, float], dict[str, Tensor]]:
+    """Restore all of a checkpoint, if there is one.
+
+    Returns:
+        Its step, the sums since the last curve point, and the best weights so far.
+    """
     if not path.is_file():
-        return 0, {}
+        return 0, {}, {}
     state = torch.load(path, weights_only=True)
     old = json.loads(state["record"])
     if (old["config"], old["steps"]) != (record["config"], record["steps"]):
@@ -208,4 +236,4 @@ def _resume(
     schedule.load_state_dict(state["schedule"])
     torch.set_rng_state(state["random"])
     record |= old
-    return int(state["step"]), dict(state["sums"])
+    return int(state["step"]), dict(state["sums"]), dict(state["best"])

@@ -62,7 +62,7 @@ def test_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path):
         "save = loop._save\n"
         "def kill_after_second(path, *rest):\n"
         "    save(path, *rest)\n"
-        "    if rest[-2] == 8: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    if rest[-3] == 8: os.kill(os.getpid(), signal.SIGKILL)\n"
         "loop._save = kill_after_second\n"
         "t.run(Path(sys.argv[1]))\n"
     )
@@ -83,7 +83,7 @@ def test_resuming_with_other_settings_is_refused(tmp_path):
     record = {"config": {"epochs": 9}, "steps": 3}
     optimiser = torch.optim.AdamW(model.parameters())
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda _: 1.0)
-    loop._save(tmp_path / "finetune.checkpoint", model, optimiser, schedule, record, 1, {})
+    loop._save(tmp_path / "finetune.checkpoint", model, optimiser, schedule, record, 1, {}, {})
     with pytest.raises(ResumeError, match="use the same settings"):
         run(tmp_path)
 
