@@ -17,7 +17,8 @@ from typer.core import TyperCommand, TyperGroup
 COMMANDS: dict[str, str] = {
     "audit": "Does the length divergence of labelled pairs give their labels away?",
     "debias": "Write a set of pairs without length-divergence bias.",
-    "train-matcher": "Fine-tune a pair classifier on labelled pairs.",
+    "train-matcher": "Train a text matcher of any architecture on labelled pairs.",
+    "reproduce": "The training runs behind a paper's tables, as far as they are missing.",
     "distill": "Teach a small student what a fine-tuned teacher knows.",
     "distill-encoder": "Teach a small BERT a large one's representations on plain text.",
     "report": "A paper's tables and figures from recorded runs, beside its printed numbers.",
