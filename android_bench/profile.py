@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from android_bench.bare import describe
-from android_bench.latency import Inputs, WorkerError, encode
+from android_bench.latency import Inputs, encode
 from android_bench.pairs import PAIRS
+from android_bench.rounds import WorkerError
 
 WARM_UP, RUNS = 10, 30
 LIMIT_S = 300.0

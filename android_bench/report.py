@@ -159,7 +159,7 @@ def self_test_markdown(result: dict[str, Any]) -> str:
 
 def plot(record: Record, path: Path) -> None:
     """Raw steady samples in the order they were taken, and their distribution."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, (order, shares) = plt.subplots(1, 2, figsize=(11, 4), width_ratios=(2, 1), layout="constrained")
     colours = {name: f"C{number}" for number, name in enumerate(record.comparison.names)}
     offset = 0
@@ -188,7 +188,7 @@ def plot(record: Record, path: Path) -> None:
 
 def plot_self_test(result: dict[str, Any], path: Path) -> None:
     """Session medians of each run relative to its base's median, base and candidate side by side."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
     for position, run in enumerate(result["runs"]):
         base, candidate = run["medians_ms"]["base"], run["medians_ms"]["candidate"]
@@ -289,7 +289,8 @@ def _paths(stem: Path) -> tuple[Path, Path, Path]:
     return json_path, page, picture
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Matplotlib for files: it opens no window."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -75,7 +75,7 @@ def prepare(python: str | None) -> None:
     for runtime, exports in OURS.items():
         for name, quant in exports.items():
             if not (FOLDER / name).exists():
-                request = ("--target", runtime, "--quant", quant, "--seq-len", str(SEQ_LEN), "--no-measure")
+                request = ("--target", runtime, "--quant", quant, "--buckets", str(SEQ_LEN), "--no-measure")
                 program = (sys.executable, "-m", "mobilebert_export", "export")
                 _run([*program, "--model", str(MODEL), *request, "--out", str(FOLDER / name)])
 
