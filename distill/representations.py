@@ -22,11 +22,11 @@ from distill.objectives import normalised_feature_map_transfer
 from distill.student import factorise_embedding, freeze
 from matching.corpus import CorpusError, Draw, read_paragraphs
 from matching.loop import Batch, LoopConfig, train
+from matching.representations import MAX_LENGTH, bert_representations, mean_pooled
 from matching.wordpiece import Pair, PairTokenizer
 from models import ConfigError, EncoderConfig, build
 from models.layers import Encoder, EncoderOutput
 
-MAX_LENGTH = 64  # tokens of a training text
 SENTENCE_WORDS = range(3, 31)
 NAME = "representations"  # of the stage: its record is representations.json
 
@@ -95,7 +95,7 @@ def inherit_embeddings(config: EncoderConfig, teacher: Encoder, seed: int = 0) -
 
 
 def draw_texts(paths: Sequence[Path], count: int, *, seed: int = 0) -> list[Pair | str]:
-    """`count` training texts: sentences, every third one together with the sentence that follows it.
+    """`count` training texts: sentences, every third one together with the one that follows it.
 
     Two sentences give [SEP] and the second token type a meaning, as in BERT's own pretraining.
 
@@ -203,12 +203,6 @@ def matched_layers(student: int, teacher: int) -> list[int]:
     return [round(layer * teacher / student) for layer in range(student + 1)]
 
 
-def mean_pooled(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Mean over real tokens, [CLS] and [SEP] included: (B, S, H) and (B, S) → (B, H)."""
-    weight = mask.to(hidden.dtype)[:, :, None]
-    return (hidden * weight).sum(1) / weight.sum(1)
-
-
 def cosines(embeddings: Tensor) -> Tensor:
     """Cosine of every two rows: (B, H) → (B, B)."""
     unit = F.normalize(embeddings, dim=-1)
@@ -221,21 +215,8 @@ def similarity_correlation(
     """Spearman's correlation of mean-pooled embeddings' cosines with (N,) human scores (the STS measure)."""
     from scipy.stats import spearmanr
 
-    sides = [embed(encoder, tokenizer, [pair[side] for pair in pairs]) for side in (0, 1)]
+    sides = [
+        bert_representations(encoder, tokenizer, [pair[side] for pair in pairs])["embeddings"]
+        for side in (0, 1)
+    ]
     return float(spearmanr(F.cosine_similarity(*sides).numpy(), scores).statistic)
-
-
-def embed(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], batch_size: int = 128) -> Tensor:
-    """Mean-pooled embeddings (N, H) of single texts."""
-    encoded = tokenizer.ids(texts, MAX_LENGTH)
-    rows = torch.zeros(len(texts), encoder.config.hidden_size)
-    order = np.argsort([len(ids) for ids, _ in encoded], kind="stable")
-    with torch.inference_mode():
-        for start in range(0, len(order), batch_size):
-            index = order[start : start + batch_size]
-            arrays = tokenizer.pad([encoded[i] for i in index], None)
-            inputs = {k: torch.from_numpy(v) for k, v in arrays.items()}
-            rows[torch.from_numpy(index)] = mean_pooled(
-                encoder(**inputs).last_hidden_state, inputs["attention_mask"]
-            )
-    return rows
