@@ -39,7 +39,7 @@ class Row:
     kind: str
     delegated: bool  # run by XNNPACK inside a partition
     count: int
-    ms: float  # median over inferences of the kind's sum
+    ms: float  # sum over the kind's operators of the median over inferences
     share: float  # of the sum over all kinds
 
 
@@ -88,23 +88,22 @@ def profile(folder: Path, threads: int = 1, inputs: Inputs = PAIRS) -> Profile:
 
 
 def summarise(runs: Iterable[Operators]) -> tuple[Row, ...]:
-    """The operators of several inferences → a row per kind; medians, an interruption changes none."""
-    sums: defaultdict[tuple[str, bool], list[float]] = defaultdict(list)
+    """The operators of several inferences, in the order they ran → a row per kind.
+
+    The median is taken for each operator before operators are added: interruptions then change none, though
+    every inference may have one somewhere.
+
+    Raises:
+        ValueError: the inferences did not run the same operators.
+    """
+    sums: defaultdict[tuple[str, bool], float] = defaultdict(float)
     counts: Counter[tuple[str, bool]] = Counter()
-    for operators in runs:
-        one: defaultdict[tuple[str, bool], float] = defaultdict(float)
-        counts.clear()
-        for kind, delegated, ms in operators:
-            one[kind, delegated] += ms
-            counts[kind, delegated] += 1
-        for key, ms in one.items():
-            sums[key].append(ms)
-    medians = {key: statistics.median(values) for key, values in sums.items()}
-    total = sum(medians.values())
-    rows = [
-        Row(kind, delegated, counts[kind, delegated], round(ms, 4), round(ms / total, 4))
-        for (kind, delegated), ms in medians.items()
-    ]
+    for operator in zip(*runs, strict=True):
+        key = operator[0][:2]
+        sums[key] += statistics.median(ms for _, _, ms in operator)
+        counts[key] += 1
+    total = sum(sums.values())
+    rows = [Row(*key, counts[key], round(ms, 4), round(ms / total, 4)) for key, ms in sums.items()]
     return tuple(sorted(rows, key=lambda row: -row.ms))
 
 
