@@ -85,9 +85,9 @@ def build(
     }
     out.mkdir(parents=True, exist_ok=True)
     _same_plan(out / PLAN, plan)
-    copyfile(tokenizer, out / "tokenizer.json")
-    if (vocabulary / "vocab.txt").is_file():
-        copyfile(vocabulary / "vocab.txt", out / "vocab.txt")
+    for name in ("tokenizer.json", "vocab.txt", "spiece.model"):
+        if (vocabulary / name).is_file():
+            copyfile(vocabulary / name, out / name)
     if not (out / META).is_file():
         shards, tokens = [], 0
         for facts in _in_order(_jobs(files, out, packing), workers, out / "tokenizer.json", packing):

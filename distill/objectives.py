@@ -1,4 +1,9 @@
-"""Transfer losses of MobileBERT section 3.5; every mean runs over real tokens only."""
+"""What training minimises: the pretraining losses, and the transfer losses of MobileBERT section 3.5.
+
+Every mean over positions runs over real tokens only. The Kronecker recipe (KroneckerBERT Eq. 14) is the sum
+of `feature_map_transfer` on the embedding output and on every layer's output, `attention_score_transfer`,
+`soft_label_transfer` and the supervised loss.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +53,68 @@ def attention_transfer(teacher_scores: Tensor, student_scores: Tensor, mask: Ten
     teacher, student = F.log_softmax(teacher_scores, -1), F.log_softmax(student_scores, -1)
     divergence = (teacher.exp() * (teacher - student)).sum(-1).mean(1)  # (B, A, T, T) → (B, T)
     return _token_mean(divergence, mask)
+
+
+def attention_score_transfer(teacher_scores: Tensor, student_scores: Tensor, mask: Tensor) -> Tensor:
+    """Mean squared difference of attention scores before the softmax, each real token with each real token.
+
+    The attention term of KroneckerBERT Eq. 14, whose O is Q·Kᵀ / √d (Eq. 9).
+
+    Args:
+        teacher_scores: (B, A, T, T) masked scores.
+        student_scores: (B, A, T, T) of a student with the same heads.
+        mask: (B, T); neither padded queries nor padded keys count.
+    """
+    keys = mask.to(student_scores.dtype)
+    squares = (teacher_scores - student_scores).square().mean(1)  # (B, A, T, T) → (B, T, T)
+    per_query = (squares * keys[:, None]).sum(-1) / keys.sum(-1, keepdim=True)  # (B, T, T) → (B, T)
+    return _token_mean(per_query, mask)
+
+
+def masked_language_model(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy of the guessed tokens (Devlin et al. 2019).
+
+    Args:
+        logits: (M, V) at the hidden positions only.
+        labels: (M,) the tokens that stood there.
+    """
+    return F.cross_entropy(logits, labels)
+
+
+def sentence_pair(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy of a pair of segments: next sentence (BERT), or sentence order (ALBERT section 3.1).
+
+    Args:
+        logits: (B, 2).
+        labels: (B,) 0 where B follows A, 1 where it is random (NSP) or swapped with A (SOP).
+    """
+    return F.cross_entropy(logits, labels)
+
+
+def pretraining_distillation(
+    student_logits: Tensor,
+    teacher_logits: Tensor,
+    labels: Tensor,
+    pair_logits: Tensor,
+    pair_labels: Tensor,
+    alpha: float = 0.5,
+) -> Tensor:
+    """MobileBERT Eq. 4: α · MLM + (1 − α) · distillation of the MLM distribution + NSP.
+
+    The distillation term is the divergence from the teacher's distribution over the vocabulary: the
+    cross-entropy less the teacher's own entropy, which no student parameter changes.
+
+    Args:
+        student_logits: (M, V) at the hidden positions.
+        teacher_logits: (M, V).
+        labels: (M,).
+        pair_logits: (B, 2).
+        pair_labels: (B,).
+        alpha: 0.5 in appendix D.
+    """
+    hard = masked_language_model(student_logits, labels)
+    soft = soft_label_transfer(teacher_logits, student_logits)
+    return alpha * hard + (1 - alpha) * soft + sentence_pair(pair_logits, pair_labels)
 
 
 def soft_label_transfer(teacher_logits: Tensor, student_logits: Tensor, temperature: float = 1.0) -> Tensor:

@@ -22,6 +22,13 @@ class Weights:
     attention: float = 0.0  # attention distributions, mean over layers
     soft_labels: float = 0.0  # the teacher's class distribution
     hard_labels: float = 0.0  # cross-entropy, on labelled pairs only
+    # Of pretraining (`distill.strategies`).
+    words: float = 0.0  # masked language model
+    word_distribution: float = 0.0  # the teacher's distribution at the masked tokens
+    pair: float = 0.0  # next sentence or sentence order
+    embedding: float = 0.0  # squared difference of embedding outputs (KroneckerBERT Eq. 14)
+    hidden: float = 0.0  # squared difference of feature maps as they are, mean over layers
+    attention_scores: float = 0.0  # squared difference before the softmax, mean over layers
 
 
 @dataclass(frozen=True)

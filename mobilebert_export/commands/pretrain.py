@@ -1,0 +1,93 @@
+"""`mobilebert pretrain`: masked words and sentence pairs, alone or under a teacher."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+
+def pretrain(
+    corpus: Annotated[Path, Argument(help="Folder that `mobilebert corpus build` wrote.")],
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    steps: Annotated[int, Option(min=1, help="Updates of pretraining (or of pretraining distillation).")],
+    student: Annotated[
+        str, Option(help="Preset, or a model directory whose config.json is taken.")
+    ] = "mobilebert",
+    strategy: Annotated[str, Option(help="bare, pd, akt, jkt, pkt, pkt-soft, pd-fmt or kronecker.")] = "bare",
+    teacher: Annotated[
+        Path | None,
+        Option(help="Model directory with a pretraining head and the student's feature-map size."),
+    ] = None,
+    transfer_steps: Annotated[int, Option(min=0, help="Updates on top, of knowledge transfer.")] = 0,
+    batch_size: Annotated[int, Option(help="Sequences of an update, over all processes.")] = 256,
+    accumulate: Annotated[int, Option(help="Micro-batches of a process in an update.")] = 1,
+    optimiser: Annotated[str, Option(help="lamb or adamw.")] = "lamb",
+    lr: Annotated[float, Option(help="Peak learning rate.")] = 1.76e-3,
+    warmup: Annotated[float, Option(help="Share of the updates.")] = 0.1,
+    precision: Annotated[str, Option(help="no (float32) or bf16.")] = "no",
+    checkpoint_activations: Annotated[
+        bool, Option("--checkpoint-activations", help="Less memory, a third more computing.")
+    ] = False,
+    checkpoint_every: Annotated[int, Option(help="Updates between checkpoints.")] = 200,
+    evaluate_every: Annotated[int, Option(help="Updates between development figures; 0: at the end.")] = 0,
+    pairs: Annotated[str | None, Option(help="nsp or sop; default: what the corpus was built with.")] = None,
+    masking: Annotated[str | None, Option(help="token or ngram; default: likewise.")] = None,
+    seed: Annotated[int, Option(help="Of weights, order, pairs, masks, dropout.")] = 0,
+    workers: Annotated[int, Option(min=0, help="Processes that draw examples.")] = 0,
+    threads: Annotated[int, Option(help="CPU threads of each process.")] = 2,
+    force: Annotated[bool, Option("--force", help="Replace a finished model in OUT.")] = False,
+) -> None:
+    """Pretrain a model on token shards.
+
+    Under `accelerate launch -m mobilebert_export pretrain …` or torchrun it runs on many devices; the global
+    batch stays what --batch-size says. Leaves OUT/model, a record a stage, curves.png, TensorBoard's files.
+    """
+    import json
+    from dataclasses import replace
+    from typing import cast
+
+    import torch
+    from accelerate import PartialState
+
+    import models
+    from distill.engine import EngineConfig
+    from distill.examples import ExampleRecipe
+    from distill.pretraining import PretrainingPlan, draw_curves, start
+    from distill.pretraining import pretrain as run
+    from distill.shards import Corpus
+    from matching.output import refuse_finished
+    from models import ConfigError, PretrainingHead
+
+    refuse_finished(out / "model", force=force)
+    shards = Corpus(corpus)
+    defaults = json.loads((corpus / "examples.json").read_text(encoding="utf-8"))
+    recipe = ExampleRecipe(pairs or defaults["pairs"], masking or defaults["masking"], seed)
+    engine = EngineConfig(
+        steps=steps,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        optimiser=optimiser,
+        learning_rate=lr,
+        warmup=warmup,
+        precision=precision,
+        checkpoint_activations=checkpoint_activations,
+        seed=seed,
+        checkpoint_every=checkpoint_every,
+        evaluate_every=evaluate_every,
+    )
+    plan = PretrainingPlan(strategy, transfer_steps, engine, recipe)
+    torch.set_num_threads(threads)
+    config = models.read_config(Path(student)) if Path(student).is_dir() else models.preset(student)
+    # A preset does not know the vocabulary it is trained with.
+    config = replace(config, vocab_size=shards.special.vocab_size, pad_token_id=shards.special.pad)
+    master = None
+    if teacher is not None:
+        loaded = models.load_pretrained(teacher)
+        if not isinstance(loaded, PretrainingHead):
+            raise ConfigError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
+        master = cast(PretrainingHead, loaded)
+    pupil = start(config, master, plan, shards)
+    records = run(pupil, master, shards, plan, out, workers=workers, facts={"threads": threads})
+    if PartialState().is_main_process:
+        draw_curves(records, out / "curves.png")
+        models.save_pretrained(pupil, out / "model", tokenizer_from=corpus)
