@@ -29,6 +29,7 @@ def claim(folder: Path, facts: dict[str, Any], *, write: bool = True) -> None:
         ResumeError: `folder` holds a run with other facts.
     """
     path = folder / RUN
+    facts = json.loads(json.dumps(facts))  # as they are read back: tuples become lists
     if not path.is_file():
         if write:
             folder.mkdir(parents=True, exist_ok=True)

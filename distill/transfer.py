@@ -19,6 +19,7 @@ from distill.objectives import (
     soft_label_transfer,
 )
 from distill.recipe import Recipe, Stage, Weights
+from distill.run_folder import claim, values_hash, weights_hash
 from distill.student import freeze
 from matching.loop import Batch, train
 from matching.train import TRAIN_LENGTH, EncodedPairs, dev_figures, predict_logits, swap_flags
@@ -52,8 +53,13 @@ def distil(
         recipe: the stages.
         out: directory for records, checkpoints and the weights after each stage.
         facts: what else the records shall say.
+
+    Raises:
+        ResumeError: `out` holds a run of another teacher, student, seed, recipe or data.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    known = {"teacher": weights_hash(teacher), "student": weights_hash(student), "recipe": asdict(recipe)}
+    known |= {"data": values_hash(pairs, np.asarray(labels)), "seed": (facts or {}).get("seed")}
+    claim(out, known)
     freeze(teacher, frozen=True)
     teacher.eval()
     encoded = EncodedPairs.encode(tokenizer, pairs)

@@ -11,6 +11,7 @@ from distill.mining import mine_pairs
 from distill.recipe import RECIPES, RecipeError, recipe
 from distill.student import factorise_embedding, inherit
 from distill.transfer import UNLABELLED, distil, teacher_forced
+from matching.loop import ResumeError
 from matching.wordpiece import PairTokenizer
 from models import ConfigError, EncoderConfig, build
 from tests.test_networks import SMALL_MOBILE, padded_batch, randomise
@@ -188,6 +189,29 @@ def test_recipe_runs_its_stages_trains_what_each_names_and_resumes(tmp_path):
         )
     ] == ["task"]
     assert all(torch.equal(v, again.state_dict()[k]) for k, v in student.state_dict().items())
+
+
+def test_run_folder_of_another_teacher_seed_recipe_or_data_is_refused(tmp_path):
+    tokenizer = PairTokenizer.load(MINILM)
+    teachers = [build(replace(TEACHER, num_hidden_layers=2), seed=seed) for seed in (0, 1)]
+    pairs, labels = toy_pairs(8)
+    dev, smoke = toy_pairs(8, seed=1), RECIPES["smoke"]
+
+    def run(teacher=teachers[0], seed=0, pairs=pairs, plan=smoke):
+        given = inherit(STUDENT, teacher, seed), teacher, tokenizer, pairs, labels, dev, plan, tmp_path
+        return distil(*given, {"seed": seed})
+
+    run()
+    assert run() == []  # the same run: every stage is finished
+    for change, what in (
+        ({"teacher": teachers[1]}, "teacher, student"),
+        ({"seed": 1}, "student, seed"),
+        ({"plan": replace(smoke, mined_pairs=9)}, "recipe"),
+        ({"pairs": [*pairs[:-1], ("other", "text")]}, "data"),
+    ):
+        with pytest.raises(ResumeError, match=f"holds a run with other {what};"):
+            run(**change)
+    assert ResumeError.exit_code == 2
 
 
 def test_mined_pairs_share_words_are_new_and_seeded():
