@@ -37,7 +37,7 @@ _DIRECTIONS_LEGEND = f"""A combination counts as soon as one of its metrics in T
 way: the counting that finds the paper's {DROPS} drops and {GAINS} gains in its own numbers. “All” asks it of
 every metric, “seeds” says in how many trainings it was seen."""
 _TABLE_3_LEGEND = """SentLen accuracy in per cent, [95% interval over test sentences], mean over classifiers
-of several seeds. A constant answer has {:.2f}."""
+of several seeds and, where there are several, over networks. A constant answer has {:.2f}."""
 Json = dict[str, Any]
 
 
@@ -162,13 +162,17 @@ def _probes(probing: Json) -> list[Json]:
     for key, printed in TABLE_3.items():
         paper = {"untrained": printed.untrained, "trained": printed.trained}
         rows[key] = {"title": printed.title, "paper": paper}
+    networks: dict[tuple[str, str, str, str | None], list[list[float]]] = {}
     for found in probing["rows"]:
         key = found["arch"], found["representation"]
-        row = rows.setdefault(key, {"title": f"{found['arch']}, {found['representation']}", "paper": None})
+        rows.setdefault(key, {"title": f"{found['arch']}, {found['representation']}", "paper": None})
         accuracy = [100 * value for value in (found["accuracy"], *found["interval"])]
-        # A BERT before fine-tuning is one and the same for every data set.
-        for data in DATA if found["data"] is None else [found["data"]]:
-            row.setdefault(found["state"], {})[data] = accuracy
+        networks.setdefault((*key, found["state"], found["data"]), []).append(accuracy)
+    for (arch, what, state, data), accuracies in networks.items():
+        mean = [sum(values) / len(values) for values in zip(*accuracies, strict=True)]
+        # A network before training is one and the same for every data set.
+        for name in DATA if data is None else [data]:
+            rows[arch, what].setdefault(state, {})[name] = mean
     return [{"arch": arch, "representation": what} | row for (arch, what), row in rows.items()]
 
 
