@@ -120,7 +120,7 @@ def layer_losses(
 
 def teacher_forced(student: Encoder, inputs: dict[str, Tensor], teacher: EncoderOutput) -> EncoderOutput:
     """Every student layer applied to the teacher's feature map below it: all layers learn independently."""
-    embedded = student.embeddings(**inputs)
+    embedded = student.embed(**inputs)
     mask = additive_mask(inputs["attention_mask"], student.config.attention_mask_value, embedded.dtype)
     steps = [layer(x, mask) for layer, x in zip(student.layers, teacher.hidden_states, strict=False)]
     hidden = [embedded, *(h for h, _ in steps)]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from models.bert import BertLayer
 from models.config import EncoderConfig
-from models.layers import Encoder, EncoderOutput
+from models.layers import Encoder
 
 
 class AlbertEmbeddings(nn.Module):
@@ -41,11 +41,10 @@ class Albert(Encoder):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config, AlbertEmbeddings(config), shared_layers(config))
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, *, capture: bool = False
-    ) -> EncoderOutput:
-        """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores."""
-        return self.run_layers(self.embeddings(input_ids, token_type_ids), attention_mask, capture=capture)
+    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """(B, S) → (B, S, H); padding is left to the layers' mask."""
+        del attention_mask
+        return self.embeddings(input_ids, token_type_ids)
 
 
 def shared_layers(config: EncoderConfig) -> list[BertLayer]:

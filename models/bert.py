@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from models.config import EncoderConfig
 from models.layers import (
     Encoder,
-    EncoderOutput,
     Intermediate,
     Projection,
     SelfAttention,
@@ -75,8 +74,7 @@ class Bert(Encoder):
         layers = (BertLayer(config) for _ in range(config.num_hidden_layers))
         super().__init__(config, BertEmbeddings(config), layers)
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, *, capture: bool = False
-    ) -> EncoderOutput:
-        """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores."""
-        return self.run_layers(self.embeddings(input_ids, token_type_ids), attention_mask, capture=capture)
+    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """(B, S) → (B, S, H); padding is left to the layers' mask."""
+        del attention_mask
+        return self.embeddings(input_ids, token_type_ids)

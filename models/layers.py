@@ -191,6 +191,17 @@ class Encoder(nn.Module):
         """The blocks in order; each maps (B, S, H), a mask and a row count to (B, rows, H) and scores."""
         return list(cast(nn.ModuleList, self.encoder["layer"]))
 
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, *, capture: bool = False
+    ) -> EncoderOutput:
+        """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores."""
+        embedded = self.embed(input_ids, attention_mask, token_type_ids)
+        return self.run_layers(embedded, attention_mask, capture=capture)
+
+    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """(B, S) ids, mask and token types → (B, S, H), what the first layer reads."""
+        raise NotImplementedError
+
     def run_layers(self, x: Tensor, attention_mask: Tensor, *, capture: bool) -> EncoderOutput:
         """Run embeddings `x` (B, S, H) through the blocks and the pooler."""
         mask = additive_mask(attention_mask, self.config.attention_mask_value, x.dtype)

@@ -14,7 +14,6 @@ from torch.nn import functional as F
 from models.config import EncoderConfig
 from models.layers import (
     Encoder,
-    EncoderOutput,
     Intermediate,
     Projection,
     SelfAttention,
@@ -151,9 +150,6 @@ class MobileBert(Encoder):
         layers = (MobileBertLayer(config) for _ in range(config.num_hidden_layers))
         super().__init__(config, MobileBertEmbeddings(config), layers)
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, *, capture: bool = False
-    ) -> EncoderOutput:
-        """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores."""
-        embedded = self.embeddings(input_ids, attention_mask, token_type_ids)
-        return self.run_layers(embedded, attention_mask, capture=capture)
+    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """(B, S) → (B, S, H)."""
+        return self.embeddings(input_ids, attention_mask, token_type_ids)
