@@ -7,7 +7,7 @@ Choices of ours, stated here once:
 - the adversarial test set is `matching.debias` of the test file with the quartiles of the *training* file;
 - lists of the adversarial test keep at least one positive and one negative: a list without has the "large
   number" as its divergence, is in CAT4, and goes with it. MAP and MRR run over lists with a positive;
-- a development part of pairs is the file dev.tsv or a random twentieth of the training rows, at most
+- a development part of pairs is the file dev.tsv, or a random twentieth of the training rows but no more than
   `DEV_PAIRS`; of lists, whole queries: a tenth, from 5 to `DEV_LISTS`;
 - TrecQA's clean dev set is a second test, because the paper's "1,117 for testing" is its size.
 """
@@ -25,8 +25,8 @@ import numpy as np
 from matching.audit import Mode, load_quartiles
 from matching.debias import debias
 from matching.length_divergence import listwise, pairwise, word_counts
-from matching.pairs import PairTable, read_pairs
 from matching.records import PairFileError
+from matching.split import read_table
 from matching.wordpiece import Pair
 
 TrainSet = Literal["original", "adversarial"]
@@ -88,14 +88,13 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class TestPart:
+class HeldOut:
     """A test file: all of it is the original test, the rows in `adversarial` are the adversarial one."""
 
     prefix: str
     examples: Examples
     category: np.ndarray  # (N,) 1 to 4, by the quartiles of the training file
     adversarial: np.ndarray  # row numbers
-    left_out: int  # unusable rows of the file
 
 
 def find_data(name: str, data_root: Path | None = None, group: str | None = None) -> DataSet:
@@ -127,6 +126,7 @@ def training_part(
     *,
     seed: int = 0,
     max_pairs: int | None = None,
+    max_dev: int | None = None,
     equal_size: bool = False,
 ) -> tuple[Examples, Examples, dict[str, Any]]:
     """Training examples, development examples, and what a record says about them.
@@ -136,6 +136,7 @@ def training_part(
         train_set: "original", or "adversarial" for the set without length-divergence bias.
         seed: of the development part, the down-sampling and the choice of `max_pairs`.
         max_pairs: at most so many training rows, drawn at random (from all lists, where there are lists).
+        max_dev: at most so many rows of a dev.tsv of pairs.
         equal_size: also no more than the smaller of the two training sets has, so that size does not confound
             their comparison.
 
@@ -144,17 +145,16 @@ def training_part(
     """
     if train_set not in TRAIN_SETS:
         raise PairFileError(f"training set {train_set!r} is unknown; expected one of {', '.join(TRAIN_SETS)}")
-    train, lines, left_out = _read(data, "train")
+    train, lines = _read(data, "train")
     pool = {"original": np.ones(len(train), bool)}
     if train_set == "adversarial" or equal_size:
         kept = debias(data.file("train"), group=data.known.group, seed=seed).keep
         pool["adversarial"] = np.isin(lines, kept)
     if data.known.has_dev:
-        whole, _, _ = _read(data, "dev")
-        dev_rows = _dev_rows(whole, len(whole), seed)
-        dev = whole.take(dev_rows)
+        whole, _ = _read(data, "dev")
+        dev = whole if max_dev is None else whole.take(_dev_rows(whole, max_dev, seed))
     else:
-        dev_rows = _dev_rows(train, max(1, len(train) // 20), seed)
+        dev_rows = _dev_rows(train, min(max(1, len(train) // 20), DEV_PAIRS), seed)
         dev = train.take(dev_rows)
         for member in pool.values():
             member[dev_rows] = False
@@ -173,12 +173,11 @@ def training_part(
         "dev_pairs": len(dev),
         "dev_from": "dev.tsv" if data.known.has_dev else "train.tsv",
         "dev_lists": None if dev.groups is None else len(set(dev.groups)),
-        "train_rows_left_out": left_out,
     }
     return train.take(rows), dev, facts
 
 
-def test_parts(data: DataSet) -> list[TestPart]:
+def held_out_parts(data: DataSet) -> list[HeldOut]:
     """Every test of a data set, each with its adversarial subset.
 
     Raises:
@@ -188,31 +187,27 @@ def test_parts(data: DataSet) -> list[TestPart]:
     quartiles = load_quartiles(data.file("train"), data.mode, group=group)
     parts = []
     for prefix, name in data.known.tests:
-        examples, lines, left_out = _read(data, name)
+        examples, lines = _read(data, name)
         divergence = pairwise(*(word_counts(side) for side in zip(*examples.pairs, strict=True)))
         if examples.groups is not None:
             divergence = listwise(divergence, examples.labels, examples.groups)
         kept = debias(data.file(name), group=group, quartiles_from=data.file("train"), seed=TEST_SEED).keep
         adversarial = np.flatnonzero(np.isin(lines, kept))
-        parts.append(TestPart(prefix, examples, quartiles.category(divergence), adversarial, left_out))
+        parts.append(HeldOut(prefix, examples, quartiles.category(divergence), adversarial))
     return parts
 
 
-def _read(data: DataSet, name: str) -> tuple[Examples, np.ndarray, int]:
-    """Usable rows of a part, their lines in the file, and how many rows were not usable."""
-    path = data.file(name)
-    table: PairTable = read_pairs(path, group=data.known.group)
-    labels = table.labels
-    if labels is None or labels.dtype != np.int64 or labels.min() < 0:
-        raise PairFileError(f"{path}: labels must be class numbers 0, 1, …")
-    return Examples(table.pairs, labels, table.groups), table.lines, len(table.problems)
+def _read(data: DataSet, name: str) -> tuple[Examples, np.ndarray]:
+    """A part, and the lines of its rows in the file."""
+    table = read_table(data.file(name), data.known.group)
+    return Examples(table.pairs, np.asarray(table.labels, np.int64), table.groups), table.lines
 
 
 def _dev_rows(examples: Examples, pairs: int, seed: int) -> np.ndarray:
     """Ascending rows of a development part of about `pairs` pairs, or of whole lists with both labels."""
     rng = np.random.default_rng((seed, 1))
     if examples.groups is None:
-        return np.sort(rng.permutation(len(examples))[: min(pairs, DEV_PAIRS)])
+        return np.sort(rng.permutation(len(examples))[:pairs])
     both = sorted(_with_label(examples, 1) & _with_label(examples, 0))
     count = min(DEV_LISTS, max(5, round(0.1 * len(set(examples.groups)))))
     chosen = {both[i] for i in rng.permutation(len(both))[:count]}

@@ -19,14 +19,15 @@ from scipy.special import softmax
 from matching import metrics
 from matching.audit import somers_d
 from matching.benchmarks import (
+    DEV_PAIRS,
     Examples,
     TrainSet,
     find_data,
-    test_parts,
+    held_out_parts,
     training_part,
 )
 from matching.length_divergence import CATEGORIES
-from matching.matcher_training import TRAINING, fit
+from matching.matcher_training import TRAINING, fit, loop_config
 from matching.matchers import WordMatcher, build_matcher
 from matching.output import write_json
 
@@ -81,7 +82,12 @@ def run_cell(
     data = find_data(cell.data, data_root)
     settings = TRAINING[cell.arch]
     examples, dev, facts = training_part(
-        data, cell.train_set, seed=cell.seed, max_pairs=max_pairs or settings.max_pairs, equal_size=True
+        data,
+        cell.train_set,
+        seed=cell.seed,
+        max_pairs=max_pairs or settings.max_pairs,
+        max_dev=DEV_PAIRS,
+        equal_size=True,
     )
     folder = runs / cell.name
     started = time.monotonic()
@@ -91,10 +97,11 @@ def run_cell(
         init=init if cell.arch == "bert-tiny" else None,
         max_tokens=settings.max_tokens,
     )
-    training = fit(matcher, examples, dev, settings, folder, seed=cell.seed, facts=facts)
+    config = loop_config(settings, len(examples), cell.seed)
+    training = fit(matcher, examples, dev, config, folder, swap=settings.swap, facts=facts)
     matcher.save(folder / "model")
     tests: dict[str, Any] = {}
-    for part in test_parts(data):
+    for part in held_out_parts(data):
         logits = matcher.predict(part.examples.pairs)
         everything = np.arange(len(part.examples))
         for name, rows in (("original", everything), ("adversarial", part.adversarial)):

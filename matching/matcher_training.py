@@ -67,10 +67,10 @@ def fit(
     matcher: Matcher,
     examples: Examples,
     dev: Examples,
-    settings: TrainingSettings,
+    config: LoopConfig,
     out: Path,
     *,
-    seed: int = 0,
+    swap: bool = False,
     facts: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Cross-entropy training in place; returns the record of `matching.loop.train`.
@@ -82,9 +82,9 @@ def fit(
         matcher: to be trained.
         examples: N training pairs.
         dev: development pairs.
-        settings: the optimisation.
+        config: the optimisation, as `loop_config` makes it.
         out: directory for the record (finetune.json) and the checkpoint of an interrupted run.
-        seed: of order, dropout and swaps.
+        swap: see `TrainingSettings`.
         facts: what else the record shall say.
 
     Raises:
@@ -92,11 +92,10 @@ def fit(
     """
     prepared = matcher.prepare(examples.pairs)
     targets = torch.from_numpy(examples.labels)
-    config = loop_config(settings, len(examples), seed)
 
     def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        swap = swap_flags(batch, seed) if settings.swap else np.zeros(len(batch.index), bool)
-        logits = matcher.logits(prepared, batch.index, swap)
+        swapped = swap_flags(batch, config.seed) if swap else np.zeros(len(batch.index), bool)
+        logits = matcher.logits(prepared, batch.index, swapped)
         return F.cross_entropy(logits, targets[torch.from_numpy(batch.index)]), {}
 
     return train(

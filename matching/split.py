@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from matching.pairs import read_pairs
+from matching.pairs import PairTable, read_pairs
 from matching.records import PairFileError
 from matching.wordpiece import Pair
 
@@ -25,12 +25,22 @@ def read_split(folder: Path, name: str) -> LabelledPairs:
 
 
 def read_labelled(path: Path) -> LabelledPairs:
+    """Read labelled pairs; errors as in `read_table`."""
+    table = read_table(path)
+    return LabelledPairs(table.pairs, np.asarray(table.labels, np.int64))
+
+
+def read_table(path: Path, group: str | None = None) -> PairTable:
     """Read labelled pairs; every row must be usable, and labels must be class numbers.
+
+    Args:
+        path: the file.
+        group: column of the query key, for lists.
 
     Raises:
         PairFileError: the file is missing, has bad rows, or its labels are not 0, 1, ….
     """
-    table = read_pairs(path)
+    table = read_pairs(path, group=group)
     if len(table.problems):
         raise PairFileError(f"{path}: {'; '.join(table.problems.describe())}; mend or remove these rows")
     labels = table.labels
@@ -41,4 +51,4 @@ def read_labelled(path: Path) -> LabelledPairs:
         or not np.array_equal(labels, labels.astype(int))
     ):
         raise PairFileError(f"{path}: labels must be class numbers 0, 1, …")
-    return LabelledPairs(table.pairs, labels.astype(np.int64))
+    return table

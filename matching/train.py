@@ -1,18 +1,15 @@
-"""Fine-tune a pair classifier (a cross-encoder) on labelled pairs, and run one over pairs."""
+"""What training a cross-encoder needs: encoded pairs, swaps, predictions, development figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from matching.loop import Batch, LoopConfig, train
+from matching.loop import Batch
 from matching.wordpiece import Pair, PairTokenizer
 from models import PairClassifier
 
@@ -78,38 +75,3 @@ def dev_figures(
     """What a training record says about development pairs and their (N,) labels."""
     logits = predict_logits(model, tokenizer, dev[0], seq_len=TRAIN_LENGTH)
     return {"dev_accuracy": float((logits.argmax(1) == dev[1]).mean())}
-
-
-def finetune(
-    model: PairClassifier,
-    tokenizer: PairTokenizer,
-    pairs: Sequence[Pair],
-    labels: np.ndarray,
-    dev: tuple[Sequence[Pair], np.ndarray],
-    config: LoopConfig,
-    out: Path,
-    facts: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Cross-entropy fine-tuning in place; returns the record of `matching.loop.train`.
-
-    Args:
-        model: a `models.PairClassifier`.
-        tokenizer: of the model.
-        pairs: N training pairs.
-        labels: (N,) class indices.
-        dev: development pairs and labels, for the record's evaluations.
-        config: the optimisation.
-        out: directory for the record and the checkpoint.
-        facts: what else the record shall say.
-    """
-    encoded = EncodedPairs.encode(tokenizer, pairs)
-    targets = torch.from_numpy(np.asarray(labels, np.int64))
-
-    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, config.seed))
-        return F.cross_entropy(model(**inputs), targets[torch.from_numpy(batch.index)]), {}
-
-    def evaluate() -> dict[str, float]:
-        return dev_figures(model, tokenizer, dev)
-
-    return train(model, encoded.lengths, loss, config, out, name="finetune", evaluate=evaluate, facts=facts)

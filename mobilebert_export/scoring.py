@@ -42,17 +42,15 @@ def _open_model(matcher: str, threads: int) -> Scorer:
     from scipy.special import softmax
 
     import models
-    from matching.train import predict_logits
-    from matching.wordpiece import PairTokenizer
+    from matching.matchers import load_matcher
 
     torch.set_num_threads(threads)
     directory = models.shipped_directory() if matcher == "shipped" else Path(matcher)
-    model = models.load_classifier(directory)
-    tokenizer = PairTokenizer.load(directory)
+    network = load_matcher(directory)
     settings = models.MatcherSettings.load(directory)
 
     def score(pairs: Sequence[Pair]) -> np.ndarray:
-        logits = predict_logits(model, tokenizer, pairs).astype(np.float64)
+        logits = network.predict(pairs).astype(np.float64)
         return softmax(logits / settings.temperature, axis=1)[:, settings.positive]
 
     return Scorer(score, settings.threshold, f"PyTorch {torch.__version__}")

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from matching.benchmarks import Examples
 from matching.loop import LoopConfig, ResumeError, batches, total_steps
-from matching.train import finetune, predict_logits
+from matching.matcher_training import fit
+from matching.matchers import EncoderMatcher
+from matching.train import predict_logits
 from models import EncoderConfig, build
 from tests.test_wordpiece import MINILM
 
@@ -29,13 +32,10 @@ def toy_pairs(count=48, seed=0):
 
 
 def run(out, config=CONFIG):
-    from matching.wordpiece import PairTokenizer
-
-    tokenizer = PairTokenizer.load(MINILM)
-    model = build(SMALL_BERT, seed=0)
-    pairs, labels = toy_pairs()
-    record = finetune(model, tokenizer, pairs, labels, (pairs, labels), config, out)
-    return model, record
+    matcher = EncoderMatcher(build(SMALL_BERT, seed=0), MINILM, arch="small")
+    examples = Examples(*toy_pairs(), groups=None)
+    record = fit(matcher, examples, examples, config, out, swap=True)
+    return matcher.network, record
 
 
 def test_learns_and_leaves_a_record(tmp_path):

@@ -43,7 +43,7 @@ def train_matcher(
 
     from matching.benchmarks import find_data, training_part
     from matching.calibration import fit_settings
-    from matching.matcher_training import fit, settings_of
+    from matching.matcher_training import fit, loop_config, settings_of
     from matching.matchers import build_matcher
     from matching.output import refuse_finished
 
@@ -56,5 +56,6 @@ def train_matcher(
     labels = int(examples.labels.max()) + 1
     matcher = build_matcher(arch, num_labels=labels, seed=seed, init=init, max_tokens=settings.max_tokens)
     facts |= {"arch": arch, "data": folder.name, "train_set": train_set, "threads": threads}
-    fit(matcher, examples, dev, settings, out, seed=seed, facts=facts)
+    config = loop_config(settings, len(examples), seed)
+    fit(matcher, examples, dev, config, out, swap=settings.swap, facts=facts)
     matcher.save(out / "model", fit_settings(matcher.predict(dev.pairs), dev.labels))
