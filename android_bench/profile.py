@@ -179,9 +179,9 @@ def _times(call: Callable[[Any], Any], rows: list[Any], count: int) -> list[floa
 def _result(
     runtime: str, threads: int, plain: list[float], profiled: list[float], rows: tuple[Row, ...]
 ) -> Profile:
-    medians = (round(statistics.median(values), 4) for values in (plain, profiled))
     version = importlib.metadata.version(runtime)
-    return Profile(f"{runtime} {version}", threads, *medians, rows)
+    plain_ms, profiled_ms = (round(statistics.median(times), 4) for times in (plain, profiled))
+    return Profile(f"{runtime} {version}", threads, plain_ms, profiled_ms, rows)
 
 
 def main(folder: str, arrays: str, threads: str, answer: str) -> None:
