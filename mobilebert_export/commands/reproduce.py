@@ -7,7 +7,13 @@ from typer import Argument, BadParameter, Option
 
 
 def reproduce(
-    study: Annotated[str, Argument(help="length-bias: Table 2 and Figure 2 of Jiang et al. 2022.")],
+    study: Annotated[
+        str,
+        Argument(
+            help="length-bias: Table 2 and Figure 2 of Jiang et al. 2022; "
+            "transfer: Tables 8 and 9 of MobileBERT and Table 5 of ALBERT, scaled down."
+        ),
+    ],
     out: Annotated[Path, Option(help="Folder of the records, one JSON file a run.")],
     runs: Annotated[Path, Option(help="Folder of the trained matchers, one folder a run.")],
     arch: Annotated[list[str] | None, Option(help="Only this architecture (repeat for more).")] = None,
@@ -20,9 +26,19 @@ def reproduce(
     ] = None,
     data_root: Annotated[Path | None, Option(help="Folder of the data sets.")] = None,
     max_pairs: Annotated[int | None, Option(min=1, help="Another cap on training pairs.")] = None,
+    corpus: Annotated[
+        Path | None, Option(help="transfer: token shards of `mobilebert corpus build`.")
+    ] = None,
+    scale: Annotated[str, Option(help="transfer: cpu, gpu or toy.")] = "cpu",
+    only: Annotated[
+        list[str] | None, Option("--cell", help="transfer: only this run (repeat for more).")
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="transfer: updates and hours, at 20 GFLOP/s, and stop.")
+    ] = False,
     threads: Annotated[int, Option(help="CPU threads.")] = 1,
 ) -> None:
-    """Train and test every matcher of a study that has no record yet.
+    """Train and test every run of a study that has no record yet.
 
     A run that was killed goes on where it was. Processes with different data sets, architectures or seeds
     can work side by side.
@@ -33,23 +49,27 @@ def reproduce(
     from matching.benchmarks import KNOWN, TRAIN_SETS
     from matching.length_bias import PAPER_ARCHITECTURES, cells, run_cell
 
+    if study == "transfer":
+        torch.set_num_threads(threads)
+        _transfer(corpus, out, runs, scale, seeds or [0], only, dry_run=dry_run)
+        return
     if study != "length-bias":
-        raise BadParameter(f"{study!r} is unknown; expected length-bias", param_hint="STUDY")
-    chosen = {
-        "--data": (data or list(KNOWN), list(KNOWN)),
-        "--arch": (arch or list(PAPER_ARCHITECTURES), list(PAPER_ARCHITECTURES)),
-        "--train-set": (train_set or list(TRAIN_SETS), list(TRAIN_SETS)),
+        raise BadParameter(f"{study!r} is unknown; expected length-bias, transfer", param_hint="STUDY")
+    names = {
+        "--data": (data, list(KNOWN)),
+        "--arch": (arch, list(PAPER_ARCHITECTURES)),
+        "--train-set": (train_set, list(TRAIN_SETS)),
     }
-    for flag, (names, known) in chosen.items():
-        for name in names:
+    for flag, (asked, known) in names.items():
+        for name in asked or ():
             if name not in known:
                 raise BadParameter(
                     f"{name!r} is unknown; expected one of {', '.join(known)}", param_hint=flag
                 )
+    datas, archs, train_sets = (asked or known for asked, known in names.values())
     torch.set_num_threads(threads)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    lists = [names for names, _ in chosen.values()]
-    for cell in cells(*lists, seeds or [0]):
+    for cell in cells(datas, archs, train_sets, seeds or [0]):  # type: ignore[arg-type]
         if (out / "cells" / f"{cell.name}.json").is_file():
             console.print(f"{cell.name}: there already", markup=False)
             continue
@@ -70,3 +90,50 @@ def reproduce(
         console.print(
             f"{cell.name}: {seconds:.0f} s, {record['epochs_run']:.1f} epochs, {tests}", markup=False
         )
+
+
+def _transfer(
+    corpus: Path | None,
+    out: Path,
+    runs: Path,
+    scale: str,
+    seeds: list[int],
+    cells: list[str] | None,
+    *,
+    dry_run: bool,
+) -> None:
+    import json
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from distill.ladder import CELLS, budget, climb, summarise
+    from distill.shards import Corpus
+    from matching.output import write_json
+
+    if corpus is None:
+        raise BadParameter("the study transfer needs token shards", param_hint="--corpus")
+    shards = Corpus(corpus)
+    console = Console(stderr=True, highlight=False)
+    if dry_run:
+        table = Table("run", "updates", "GFLOP an update", "hours a seed at 20 GFLOP/s")
+        for row in budget(scale, shards, gigaflops=20.0):
+            figures = f"{row['updates']:,}", f"{row['gigaflop_an_update']:.1f}", f"{row['hours']:.2f}"
+            table.add_row(row["run"], *figures)
+        console.print(table)
+        return
+    for name, record in climb(scale, shards, out, runs, seeds=seeds, cells=cells or tuple(CELLS)):
+        figures = {k: round(v, 4) for k, v in record["development"].items()}
+        console.print(f"{name}: {record['seconds']:.0f} s, {figures}", markup=False)
+    # Every record of this scale that there is, also those of other seeds and earlier calls.
+    found = sorted((out / "cells").glob(f"{scale}-*.json"))
+    summary = summarise([json.loads(path.read_text(encoding="utf-8")) for path in found])
+    write_json(out / f"ladder-{scale}.json", summary)
+    for step in summary["orders"]:
+        console.print(
+            f"{step['table']}: {step['better']} below {step['worse']} by {step['difference']:.4f} "
+            f"{step['interval']}: {step['verdict']}",
+            markup=False,
+        )
+    for question, answer in summary["pairs"].items():
+        console.print(f"{question}: {answer['accuracy']:.3f}", markup=False)
