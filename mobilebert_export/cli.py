@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "rewrite": "NoNorm and ReLU in the place of a trained BERT's LayerNorm and GELU.",
     "kronecker": "Store an encoder's matrices as sums of Kronecker products.",
     "export": "Write a verified TFLite or ONNX artefact folder.",
+    "quantize-audit": "Which product of a network loses what in integers, as JSON and PNG.",
     "verify": "Repeat an artefact's verification against the PyTorch model.",
     "match": "Score one pair, or a TSV file of pairs, with an artefact.",
     "bench": "Measure the latency and memory of artefacts, interleaved; or draw all recorded runs.",

@@ -1,6 +1,6 @@
 """From a model directory to a verified artefact folder: the whole path, in order.
 
-    check the request → load → write the float file → quantise → run and compare → measure → report → rename
+    check the request → load → rewrite exactly → write the float file → quantise → run and compare → measure → report → rename
 
 Nothing is visible under the final name until every step has passed.
 """
@@ -8,9 +8,10 @@ Nothing is visible under the final name until every step has passed.
 import hashlib
 import shutil
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +29,17 @@ from mobilebert_export.artefact import (
     write_checksums,
     write_json,
 )
+from mobilebert_export.budget import meet_budget, read_budget_pairs
 from mobilebert_export.console import silenced, step
 from mobilebert_export.report import write_report
+from mobilebert_export.rewriting import PROOF_PAIRS, Rewritten, rewrite
 from mobilebert_export.runtime import Matcher
 from mobilebert_export.verification import Verification, VerificationError, verify
 from quantize.calibration import encode_calibration, read_calibration
 from quantize.recipes import Recipe, Tolerance, find_recipe
+
+if TYPE_CHECKING:
+    from quantize.audit import ProductLoss
 
 SHIPPED = "shipped"
 # Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
@@ -42,6 +48,8 @@ OPSETS = range(18, 21)
 # Sequence lengths of an artefact, as far as they are below --seq-len; real pairs have about 30 tokens.
 DEFAULT_BUCKETS = (16, 32, 64, 128)
 SHORTEST = 8
+# Pairs that products are audited on; a pass over them per product.
+AUDIT_PAIRS = 16
 
 
 class ExportRequestError(Exception):
@@ -66,6 +74,9 @@ class ExportRequest:
     atol: float | None = None  # replaces the recipe's largest |Δlogit|
     opset: int = DEFAULT_OPSET
     force: bool = False
+    simplify: bool = True  # exact rewrites, and equalised ranges for int8
+    max_accuracy_drop: float | None = None  # points that quantising may cost on `pairs`
+    pairs: Path | None = None  # labelled
     threads: int = 1  # of the latency measurement
     measure: bool = True  # the float/quantised latency pair; about ten seconds
 
@@ -95,18 +106,39 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
     with step(console, "Load the PyTorch model"):
         model = load_model(request.model)
         card = _card(request, model, recipe)
+        labelled = read_budget_pairs(request.pairs, request.max_accuracy_drop, card)
         calibration = encode_calibration(pairs, model.tokenizer, request.seq_len) if pairs else None
+    rewritten = Rewritten(model.network, None)
+    if request.simplify:
+        with step(console, "Rewrite exactly"):
+            proof = model.tokenizer.encode(samples.verification_pairs()[:PROOF_PAIRS], request.seq_len)
+            rewritten = rewrite(model.network, recipe, proof, calibration)
+    budget = None
     with new_folder(request.out, force=request.force) as folder, tempfile.TemporaryDirectory() as scratch:
         float_card = replace(card, quant="none")
         plain = folder if recipe.quant == "none" else Path(scratch) / "float32"
         plain.mkdir(exist_ok=True)
         with step(console, f"Convert to float {request.target}"), silenced():
-            write_float(model.network, plain / card.model_file, request, card.buckets)
+            write_float(rewritten.network, plain / card.model_file, request, card.buckets)
         _complete(plain, float_card, model)
         if recipe.quant != "none":
+
+            def write_quantised(keep_float: Collection[int] = ()) -> None:
+                quantise(plain / card.model_file, folder / card.model_file, recipe, calibration, keep_float)
+                _complete(folder, card, model)
+
             with step(console, f"Quantise: {recipe.name}"), silenced():
-                quantise(plain / card.model_file, folder / card.model_file, recipe, calibration)
-            _complete(folder, card, model)
+                write_quantised()
+            if labelled and calibration and request.max_accuracy_drop is not None:
+                with step(console, f"Accuracy on {len(labelled.pairs)} labelled pairs"), silenced():
+                    budget = meet_budget(
+                        plain,
+                        folder,
+                        write_quantised,
+                        lambda: _worst_first(rewritten.network, plain / card.model_file, calibration, recipe),
+                        labelled,
+                        request.max_accuracy_drop,
+                    )
         source = {
             "pairs": len(pairs),
             "from": request.calibration.name if request.calibration else "bundled samples",
@@ -114,6 +146,7 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
         write_json(
             folder / "recipe.json",
             {"recipe": recipe.to_json(), "model": model.source, "calibration": source if pairs else None}
+            | ({"budget": budget.to_json()} if budget else {})
             | ({"opset": request.opset} if request.target == "onnx" else {}),
         )
         write_checksums(folder)
@@ -127,7 +160,15 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
                 latency = measure_pair(plain, folder, request.threads)
         with step(console, "Report"), silenced():
             report = write_report(
-                folder, plain, card=card, recipe=recipe, model=model.source, result=result, latency=latency
+                folder,
+                plain,
+                card=card,
+                recipe=recipe,
+                model=model.source,
+                result=result,
+                latency=latency,
+                budget=budget,
+                rewrites=rewritten.report,
             )
         write_checksums(folder)
     return report
@@ -209,17 +250,43 @@ def write_float(network: Any, path: Path, request: ExportRequest, buckets: tuple
 
 
 def quantise(
-    source: Path, target: Path, recipe: Recipe, calibration: dict[str, NDArray[np.int32]] | None
+    source: Path,
+    target: Path,
+    recipe: Recipe,
+    calibration: dict[str, NDArray[np.int32]] | None,
+    keep_float: Collection[int] = (),
 ) -> None:
-    """The quantised file of a recipe."""
+    """The quantised file of a recipe; products with these numbers (`quantize.audit`) stay in float."""
     if recipe.target == "tflite":
         from quantize.tflite import quantize_tflite
 
-        quantize_tflite(source, target, recipe, calibration)
+        quantize_tflite(source, target, recipe, calibration, keep_float)
     else:
         from quantize.onnx import quantize_onnx
 
-        quantize_onnx(source, target, recipe, calibration)
+        quantize_onnx(source, target, recipe, calibration, keep_float)
+
+
+def _worst_first(
+    network: Any, plain: Path, calibration: dict[str, NDArray[np.int32]], recipe: Recipe
+) -> "list[ProductLoss]":
+    """The products of a network by falling harm, after checking that the file computes the same ones."""
+    from quantize.audit import audit
+
+    step_size = max(1, len(calibration["input_ids"]) // AUDIT_PAIRS)
+    some = {name: values[::step_size][:AUDIT_PAIRS] for name, values in calibration.items()}
+    found = audit(network, some, recipe)
+    if recipe.target == "tflite":
+        from quantize.tflite import product_widths
+    else:
+        from quantize.onnx import product_widths
+    widths = product_widths(plain)
+    if len(widths) != found.computed or any(widths[one.number] != one.width for one in found.products):
+        raise ExportRequestError(
+            f"{network.config.model_type}: the converter reordered this network's products, so none can be "
+            "kept in float; export without --max-accuracy-drop"
+        )
+    return found.worst_first()
 
 
 def measure_pair(plain: Path, quantised: Path, threads: int) -> dict[str, Any]:
@@ -260,6 +327,10 @@ def _recipe(request: ExportRequest) -> Recipe:
             raise ExportRequestError(
                 f"--buckets {_joined(lengths)}: the last must be --seq-len, {request.seq_len}"
             )
+    if request.max_accuracy_drop is not None and not recipe.needs_calibration:
+        raise ExportRequestError(
+            f"--max-accuracy-drop: only --quant int8 and int16x8 can be mixed with float, not {recipe.name}"
+        )
     if request.opset not in OPSETS:
         raise ExportRequestError(f"--opset {request.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
     if request.threads < 1:
@@ -290,7 +361,7 @@ def _calibration_pairs(request: ExportRequest, recipe: Recipe) -> list[tuple[str
     pairs = read_calibration(request.calibration, request.text_a, request.text_b)
     if not recipe.needs_calibration:
         raise ExportRequestError(
-            f"--calibration is only read by --quant int8; {recipe.name} measures no ranges"
+            f"--calibration is only read by --quant int8 and int16x8; {recipe.name} measures no ranges"
         )
     return pairs
 

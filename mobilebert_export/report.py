@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_export.artefact import ArtefactCard, write_json
+from mobilebert_export.budget import Budget
 from mobilebert_export.verification import Verification
 from quantize.recipes import Recipe
 
@@ -31,6 +32,8 @@ def write_report(
     model: dict[str, str],
     result: Verification,
     latency: dict[str, Any] | None,
+    budget: Budget | None = None,
+    rewrites: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write report.json and report.md into an artefact folder.
 
@@ -42,6 +45,8 @@ def write_report(
         model: name and SHA-256 of the PyTorch weights.
         result: comparison with the PyTorch model.
         latency: from `exporter.measure_pair`, or None where there is no pair to measure.
+        budget: which products went back to float for the sake of accuracy; None where nobody asked.
+        rewrites: from `rewriting.rewrite`, or None where the network was converted as it was.
 
     Returns:
         The content of report.json.
@@ -50,6 +55,7 @@ def write_report(
         "target": card.target,
         "quant": card.quant,
         "seq_len": card.seq_len,
+        "buckets": [bucket.seq_len for bucket in card.buckets],
         "model": model,
         "recipe": recipe.name,
         "minimum_runtime": card.minimum_runtime,
@@ -58,6 +64,8 @@ def write_report(
         "graph": describe_graph(folder / card.model_file, card.target),
         "float32_graph": describe_graph(plain / card.model_file, card.target) if plain != folder else None,
         "latency": latency,
+        "budget": budget and budget.to_json(),
+        "rewrites": rewrites,
         "made_with": {"python": platform.python_version()} | _versions(_WRITERS),
     }
     write_json(folder / "report.json", report)
@@ -78,8 +86,11 @@ def describe_graph(path: Path, target: str) -> dict[str, Any]:
 
 def to_markdown(report: dict[str, Any]) -> str:
     """report.json as a page."""
-    lines = [f"# {report['model']['name']}: {report['recipe']}, {report['seq_len']} tokens", ""]
+    lengths = ", ".join(map(str, report["buckets"]))
+    lines = [f"# {report['model']['name']}: {report['recipe']}, {lengths} tokens", ""]
     lines += _table(("", "value", "allowed"), verification_rows(report))
+    if budget := report.get("budget"):
+        lines += [_budget_sentence(budget), ""]
     lines += ["## Size and speed", ""]
     lines += _table(("", report["recipe"], f"{report['target']}-none"), _cost_rows(report))
     graph = report["graph"]
@@ -92,6 +103,7 @@ def to_markdown(report: dict[str, Any]) -> str:
         ("operator", report["recipe"], "float32"),
         ((kind, graph["operators"].get(kind, 0), before.get(kind, 0)) for kind in kinds),
     )
+    lines += _rewrite_lines(report["rewrites"])
     runtimes = ", ".join(f"{name} ≥ {version}" for name, version in report["minimum_runtime"].items())
     made = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())
     return "\n".join([*lines, f"Runs in {runtimes}. Made with {made}.", ""])
@@ -157,6 +169,64 @@ def _cost_rows(report: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
         if latency["troubled_sessions"]:
             busy = f"{latency['troubled_sessions']} of {latency['sessions']} sessions"
             yield "rough times: machine was busy", busy, ""
+
+
+def _budget_sentence(budget: dict[str, Any]) -> str:
+    kept = "; ".join(budget["kept_float"]) or "nothing"
+    return (
+        f"Accuracy on {budget['pairs']} labelled pairs: {budget['float32_accuracy']:.2f}% in float, "
+        f"{budget['accuracy_before']:.2f}% with every product in integers, {budget['accuracy']:.2f}% as "
+        f"shipped; allowed is a drop of {budget['max_accuracy_drop']} points. Back in float: {kept}."
+    )
+
+
+def _rewrite_lines(rewrites: dict[str, Any] | None) -> list[str]:
+    """The passes, what each is worth, and what is left to compute."""
+    if rewrites is None:
+        return []
+    before, after = rewrites["work"]["before"], rewrites["work"]["after"]
+    kinds = sorted(
+        before["operators"] | after["operators"], key=lambda kind: -before["operators"].get(kind, 0)
+    )
+    lines = [
+        "## Rewrites",
+        "",
+        "Exact: the outputs in float64 stay the same, as measured after each pass.",
+        "",
+    ]
+    lines += _table(
+        ("pass", "identity", "changed", "left", "relative difference"),
+        (
+            (
+                done["name"],
+                done["identity"],
+                ", ".join(f"{count} {what}" for what, count in done["changed"].items() if count) or "nothing",
+                "; ".join(done["skipped"]),
+                f"{done['relative_difference']:.0e}",
+            )
+            for done in rewrites["passes"]
+        ),
+    )
+    lines += _table(
+        ("of one inference, in PyTorch", "before", "after"),
+        (
+            ("multiply-accumulates", f"{before['macs'] / 1e6:.1f} M", f"{after['macs'] / 1e6:.1f} M"),
+            *((kind, before["operators"].get(kind, 0), after["operators"].get(kind, 0)) for kind in kinds),
+        ),
+    )
+    if found := rewrites["equalisation"]:
+        lines += [
+            "Equalised for int8; predicted noise over signal, summed over the readers of the tensors:",
+            "",
+        ]
+        lines += _table(
+            ("tensors", "groups", "before", "after"),
+            (
+                (kind, one["groups"], f"{one['noise_before']:.2e}", f"{one['noise_after']:.2e}")
+                for kind, one in found.items()
+            ),
+        )
+    return lines
 
 
 def _xnnpack_sentence(found: dict[str, Any]) -> str:

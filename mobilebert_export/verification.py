@@ -121,7 +121,7 @@ def compare(
         broken = f"{int((~np.isfinite(found)).any(axis=1).sum())} pairs have a logit that is not a number"
         return Verification(len(found), float("inf"), 0.0, 0.0, tolerance, (broken,))
     difference = float(np.abs(expected - found).max())
-    agreement = float((_labels(expected, card) == _labels(found, card)).mean())
+    agreement = float((decisions(expected, card) == decisions(found, card)).mean())
     ranks = [rankdata(positive_log_odds(logits, card.positive)) for logits in (expected, found)]
     # Constant ranks have no order to agree on: then only two constants agree.
     constant = [np.ptp(rank) == 0 for rank in ranks]
@@ -143,7 +143,7 @@ def positive_log_odds(logits: NDArray[np.float32], positive: int) -> NDArray[np.
     return logits[:, positive] - (highest[:, 0] + np.log(np.exp(rest - highest).sum(axis=1)))
 
 
-def _labels(logits: NDArray[np.float32], card: ArtefactCard) -> NDArray[np.int64]:
+def decisions(logits: NDArray[np.float32], card: ArtefactCard) -> NDArray[np.int64]:
     """The decision a user would see: two labels by the threshold, more by the largest logit."""
     if len(card.labels) == 2:
         called = positive_probability(logits, card) >= card.threshold

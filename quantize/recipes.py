@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 TARGETS = ("tflite", "onnx")
-QUANTS = ("none", "dynamic", "int8")
+QUANTS = ("none", "dynamic", "int8", "int16x8")
 
 
 class UnknownRecipeError(Exception):
@@ -40,20 +40,24 @@ class Recipe:
     quant: str
     # "float32" or "int8": matrices of linear layers, one symmetric scale per output channel.
     weights: str
-    # "float32", "int8-dynamic" (ranges found at run time), "int8-static" or "int16-static" (ranges from
-    # calibration).
+    # "float32", "int8-dynamic" (ranges found at run time), "int8-static", "uint8-static" or "int16-static"
+    # (ranges from calibration).
     activations: str
-    # "float32"; "int8-unpacked": stored as int8, made float once when the model is loaded, which the oldest
-    # runtimes can; "int8-rows": only the rows looked up are made float, which saves memory.
+    # "float32"; "int8-rows": int8 with a scale per row, which the runtime multiplies in; "int8-scaled": the
+    # same numbers, but the scales are a table of their own, which the oldest runtimes can look up too.
     embeddings: str
-    # The operators that compute in int8, as the target calls them; with static ranges all others stay float,
-    # and so does the last linear layer: its outputs are the logits.
+    # The operators that compute in integers, as the target calls them; with static ranges all others stay
+    # float, and so does the last linear layer: its outputs are the logits.
     integer_operators: tuple[str, ...]
-    # Activations' zero point is 0 where a kernel demands it: the right operand of int8 matrix products.
-    symmetric_right_operand: bool
     tolerance: Tolerance
     # Oldest runtime that the file was loaded in; tests/test_export_runtimes.py repeats it.
     minimum_runtime: dict[str, str]
+    # Of an int8 matrix: 8 uses all steps, 7 only those from −64 to 64.
+    weight_bits: int = 8
+    # Results of integer operators stay float, and a bias is added exactly.
+    float_results: bool = False
+    # Activations' zero point is 0 where a kernel demands it: the right operand of int8 matrix products.
+    symmetric_right_operand: bool = False
 
     @property
     def name(self) -> str:
@@ -69,6 +73,10 @@ class Recipe:
     def activation_bits(self) -> int:
         """Width of an activation in the operators that compute in integers; 32 in a float recipe."""
         return {"float32": 32, "int16-static": 16}.get(self.activations, 8)
+
+    def computes_in_integers(self, kind: str) -> bool:
+        """Whether products of a kind, "linear" or "matmul" of two activations, are integer ones."""
+        return bool(self.integer_operators) and (kind == "linear" or "BATCH_MATMUL" in self.integer_operators)
 
     def to_json(self) -> dict[str, Any]:
         """The recipe part of recipe.json."""
@@ -91,7 +99,7 @@ _ONNX = {"onnxruntime": "1.17"}
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        Recipe("tflite", "none", "float32", "float32", "float32", (), False, _FLOAT, _TFLITE),
+        Recipe("tflite", "none", "float32", "float32", "float32", (), _FLOAT, _TFLITE),
         Recipe(
             target="tflite",
             quant="dynamic",
@@ -99,7 +107,6 @@ RECIPES: dict[str, Recipe] = {
             activations="int8-dynamic",
             embeddings="int8-rows",
             integer_operators=("FULLY_CONNECTED",),
-            symmetric_right_operand=False,
             tolerance=_INT8,
             minimum_runtime=_TFLITE_DYNAMIC,
         ),
@@ -108,13 +115,25 @@ RECIPES: dict[str, Recipe] = {
             quant="int8",
             weights="int8",
             activations="int8-static",
-            embeddings="int8-unpacked",
+            embeddings="int8-scaled",
             integer_operators=("FULLY_CONNECTED", "BATCH_MATMUL"),
+            tolerance=_INT8,
+            minimum_runtime=_TFLITE,
             symmetric_right_operand=True,
+        ),
+        # For accelerators with such kernels, and where int8 activations lose too much. XNNPACK has
+        # none: it is slower than float on a processor.
+        Recipe(
+            target="tflite",
+            quant="int16x8",
+            weights="int8",
+            activations="int16-static",
+            embeddings="int8-scaled",
+            integer_operators=("FULLY_CONNECTED",),
             tolerance=_INT8,
             minimum_runtime=_TFLITE,
         ),
-        Recipe("onnx", "none", "float32", "float32", "float32", (), False, _FLOAT, _ONNX),
+        Recipe("onnx", "none", "float32", "float32", "float32", (), _FLOAT, _ONNX),
         Recipe(
             target="onnx",
             quant="dynamic",
@@ -122,20 +141,22 @@ RECIPES: dict[str, Recipe] = {
             activations="int8-dynamic",
             embeddings="int8-rows",
             integer_operators=("MatMul", "Gemm", "Gather"),
-            symmetric_right_operand=False,
             tolerance=_INT8,
             minimum_runtime=_ONNX,
+            weight_bits=7,
+            float_results=True,
         ),
         Recipe(
             target="onnx",
             quant="int8",
             weights="int8",
-            activations="int8-static",
+            activations="uint8-static",
             embeddings="int8-rows",
             integer_operators=("MatMul", "Gemm", "Gather"),
-            symmetric_right_operand=False,
             tolerance=_INT8,
             minimum_runtime=_ONNX,
+            weight_bits=7,
+            float_results=True,
         ),
     )
 }
@@ -151,4 +172,7 @@ def find_recipe(target: str, quant: str) -> Recipe:
         raise UnknownRecipeError(f"--target {target!r} is unknown; expected one of {', '.join(TARGETS)}")
     if quant not in QUANTS:
         raise UnknownRecipeError(f"--quant {quant!r} is unknown; expected one of {', '.join(QUANTS)}")
+    if f"{target}-{quant}" not in RECIPES:
+        has = ", ".join(recipe.quant for recipe in RECIPES.values() if recipe.target == target)
+        raise UnknownRecipeError(f"--quant {quant}: --target {target} has no such recipe, only {has}")
     return RECIPES[f"{target}-{quant}"]

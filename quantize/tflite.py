@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quantize.recipes import Recipe
+from quantize.tflite_embedding import scale_looked_up_rows
 from quantize.tflite_file import write_compact
 from quantize.tflite_graph import TfliteGraph
 
@@ -29,7 +30,6 @@ def quantize_tflite(
     recipe: Recipe,
     calibration: Mapping[str, NDArray[np.int32]] | None,
     keep_float: Collection[int] = (),
-    ranges: Ranges | None = None,
 ) -> None:
     """Write the quantised form of a float .tflite file.
 
@@ -39,19 +39,19 @@ def quantize_tflite(
         recipe: one of `quantize.recipes.RECIPES` with target "tflite".
         calibration: encoded pairs, int32 (N, S) by input name, S the largest sequence length; needed when
             `recipe.needs_calibration`.
-        keep_float: numbers of operators (`integer_operators`) that stay in float whatever the recipe says.
-        ranges: what `measure_ranges` found on the calibration pairs; measured here when None.
+        keep_float: numbers of products (`quantize.audit`) that stay in float whatever the recipe says.
     """
     from ai_edge_litert.tools import flatbuffer_utils as fb
     from ai_edge_quantizer import qtyping, quantizer
 
     model = fb.read_model(str(source))
     graphs = TfliteGraph.all_of(model)
+    ranges: Ranges = {}
     if recipe.needs_calibration and calibration is not None:
-        ranges = dict(ranges or measure_ranges(source, calibration))
+        ranges = measure_ranges(source, calibration)
         if recipe.symmetric_right_operand:
             make_right_operands_symmetric(graphs[0], ranges)
-    chosen = integer_operators(graphs[0], recipe) - set(keep_float)
+    chosen = integer_operators(graphs[0], recipe, keep_float)
     for graph in graphs:
         for number in chosen:
             for tensor in graph.operators[number].outputs:
@@ -76,28 +76,39 @@ def quantize_tflite(
             work.add_weight_only_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
         found = None
         if recipe.needs_calibration and calibration is not None:
-            found = _quantiser_ranges(work, graphs, calibration, ranges or {})
+            found = _quantiser_ranges(work, graphs, calibration, ranges)
         work.quantize(found, enable_progress_report=False).export_model(str(target), overwrite=True)
     _finish(target, dynamic=not recipe.needs_calibration)
 
 
-def integer_operators(graph: TfliteGraph, recipe: Recipe) -> set[int]:
-    """Numbers (places in the file's order) of the operators that a recipe computes in integers.
+def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection[int] = ()) -> set[int]:
+    """Places, in the file's order, of the operators that a recipe computes in integers.
 
     Moving a tensor (transpose, reshape) goes with the operator that computed it. With static ranges the last
     linear layer stays in float: its results are the logits. Embedding lookups have a rule of their own.
     """
-    last = {id(graph.origin(graph.producer(output))) for output in graph.outputs}
-    numbers = set()
-    for number, op in enumerate(graph.operators):
+    stays = {id(product) for number, product in enumerate(products(graph)) if number in keep_float}
+    if recipe.needs_calibration:
+        stays |= {id(graph.origin(graph.producer(output))) for output in graph.outputs}
+    places = set()
+    for place, op in enumerate(graph.operators):
         origin = graph.origin(op)
-        if origin is None or graph.kind(origin) not in recipe.integer_operators:
-            continue
-        if recipe.needs_calibration and id(origin) in last:
+        if origin is None or graph.kind(origin) not in recipe.integer_operators or id(origin) in stays:
             continue
         if recipe.needs_calibration or origin is op:
-            numbers.add(number)
-    return numbers
+            places.add(place)
+    return places
+
+
+def products(graph: TfliteGraph) -> list[Any]:
+    """The linear layers and matrix products in the order they are computed: the products of an audit."""
+    return [op for op in graph.operators if graph.kind(op) in ("FULLY_CONNECTED", "BATCH_MATMUL")]
+
+
+def product_widths(path: Path) -> list[int]:
+    """Last axis of the result of each product of a float file."""
+    graph = TfliteGraph.read(path)
+    return [graph.shape(op.outputs[0])[-1] for op in products(graph)]
 
 
 def measure_ranges(source: Path, calibration: Mapping[str, NDArray[np.int32]]) -> Ranges:
@@ -178,7 +189,7 @@ def _quantiser_ranges(
 
 
 def _finish(path: Path, *, dynamic: bool) -> None:
-    """Take our marks off the names, keep each weight once, and name the operators' true versions.
+    """Take our marks off the names, keep each weight once and in int8, and name the operators' true versions.
 
     The quantiser leaves dynamic-range operators the version of their float form, so that runtimes which know
     only one scale per tensor load the file and return wrong numbers. With the version that says "one scale
@@ -190,6 +201,7 @@ def _finish(path: Path, *, dynamic: bool) -> None:
     for graph in model.subgraphs:
         for tensor in graph.tensors:
             tensor.name = tensor.name.replace(_MARK.encode(), b"")
+    scale_looked_up_rows(model)
     if dynamic:
         versions = {fb.BuiltinOperator.FULLY_CONNECTED: 12, fb.BuiltinOperator.EMBEDDING_LOOKUP: 4}
         for code in model.operatorCodes:

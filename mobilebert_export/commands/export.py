@@ -11,7 +11,9 @@ def export(
     out: Annotated[Path, Option(help="Artefact folder to make; must not exist.")],
     model: Annotated[str, Option(help="Model directory, or 'shipped'.")] = "shipped",
     target: Annotated[str, Option(help="tflite or onnx.")] = "tflite",
-    quant: Annotated[str, Option(help="none, dynamic or int8 (static, calibrated).")] = "int8",
+    quant: Annotated[
+        str, Option(help="none, dynamic, int8 or int16x8 (the last two static, calibrated).")
+    ] = "int8",
     seq_len: Annotated[int, Option(help="Tokens; longer pairs are truncated, shorter ones padded.")] = 128,
     buckets: Annotated[
         str | None,
@@ -22,6 +24,11 @@ def export(
     calibration: Annotated[
         Path | None, Option(help="TSV of text pairs for int8 ranges; default: the bundled samples.")
     ] = None,
+    max_accuracy_drop: Annotated[
+        float | None,
+        Option(help="Points that quantising may cost on --pairs; products go back to float until it holds."),
+    ] = None,
+    pairs: Annotated[Path | None, Option(help="Labelled pairs for --max-accuracy-drop.")] = None,
     text_a: Annotated[str | None, Option(help="Column of the first texts in --calibration.")] = None,
     text_b: Annotated[str | None, Option(help="Column of the second texts.")] = None,
     atol: Annotated[
@@ -30,6 +37,9 @@ def export(
     opset: Annotated[int, Option(help="ONNX operator set, 18 to 20.")] = 20,
     threads: Annotated[int, Option(help="CPU threads of the latency measurement.")] = 1,
     measure: Annotated[bool, Option(help="Measure the latency of the float and the quantised file.")] = True,
+    simplify: Annotated[
+        bool, Option(help="Exact rewrites before conversion; for int8 also equalised ranges.")
+    ] = True,
     force: Annotated[bool, Option("--force", help="Replace an artefact folder that exists.")] = False,
 ) -> None:
     """Write a verified TFLite or ONNX artefact folder.
@@ -50,11 +60,14 @@ def export(
         seq_len=seq_len,
         buckets=parse_buckets(buckets) if buckets is not None else None,
         calibration=calibration,
+        max_accuracy_drop=max_accuracy_drop,
+        pairs=pairs,
         text_a=text_a,
         text_b=text_b,
         atol=atol,
         opset=opset,
         force=force,
+        simplify=simplify,
         threads=threads,
         measure=measure,
     )
