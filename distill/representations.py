@@ -215,8 +215,8 @@ def similarity_correlation(
     """Spearman's correlation of mean-pooled embeddings' cosines with (N,) human scores (the STS measure)."""
     from scipy.stats import spearmanr
 
-    sides = [
+    left, right = (
         bert_representations(encoder, tokenizer, [pair[side] for pair in pairs])["embeddings"]
         for side in (0, 1)
-    ]
-    return float(spearmanr(F.cosine_similarity(*sides).numpy(), scores).statistic)
+    )
+    return float(spearmanr(F.cosine_similarity(left, right).numpy(), scores).statistic)

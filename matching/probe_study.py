@@ -93,8 +93,8 @@ def representations(subject: Subject, texts: Sequence[str]) -> dict[str, Tensor]
 class ProbeRecord:
     """What has been probed so far, in a JSON file that is complete after every network."""
 
-    def __init__(self, path: Path, values: dict[str, Any]) -> None:
-        self._path, self._values = path, values
+    def __init__(self, path: Path, config: ProbeConfig, values: dict[str, Any]) -> None:
+        self._path, self._config, self._values = path, config, values
 
     @classmethod
     def open(cls, path: Path, config: ProbeConfig, task: dict[str, Any]) -> ProbeRecord:
@@ -120,10 +120,10 @@ class ProbeRecord:
                 raise ProbeError(
                     f"{path}: holds another task or classifier; use its settings or another --json"
                 )
-            return cls(path, values)
+            return cls(path, config, values)
         if not path.parent.is_dir():
             raise ProbeError(f"{path}: the folder {path.parent} does not exist; make it first")
-        return cls(path, settings | {"majority": MAJORITY, "rows": []})
+        return cls(path, config, settings | {"majority": MAJORITY, "rows": []})
 
     def has(self, subject: Subject) -> bool:
         """This network is in the record."""
@@ -131,11 +131,8 @@ class ProbeRecord:
 
     def add(self, subject: Subject, found: dict[str, Tensor], task: SentLen) -> list[dict[str, Any]]:
         """Probe every representation of a network, write the record, and return the new rows."""
-        config = ProbeConfig(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in self._values["classifier"].items()}
-        )
         rows = [
-            _key(subject) | {"representation": name} | probe(features, task, config)
+            _key(subject) | {"representation": name} | probe(features, task, self._config)
             for name, features in found.items()
         ]
         self._values["rows"] += rows

@@ -28,7 +28,7 @@ def distill_encoder(
     the pooled output are matched. Leaves OUT/model, to fine-tune with `train-matcher --arch OUT/model`, and
     OUT/representations.json.
     """
-    from typing import cast
+    from typing import Any, cast
 
     import torch
     from rich.console import Console
@@ -37,7 +37,7 @@ def distill_encoder(
     from distill.representations import distil_encoder, draw_texts
     from matching.loop import LoopConfig
     from matching.output import refuse_finished
-    from matching.pairs import read_pairs
+    from matching.pairs import PairFileError, read_pairs
     from matching.wordpiece import PairTokenizer
     from models.layers import Encoder
 
@@ -50,6 +50,8 @@ def distill_encoder(
     similar = None
     if sts is not None:
         table = read_pairs(sts)
+        if table.labels is None:
+            raise PairFileError(f"{sts}: has no column of similarities; expected score or label")
         similar = (table.pairs, table.labels)
     torch.set_num_threads(threads)
     console = Console(stderr=True)
@@ -57,7 +59,10 @@ def distill_encoder(
         texts = draw_texts(corpus, sentences, seed=seed)
     pairs = sum(not isinstance(text, str) for text in texts)
     console.print(f"{len(texts):,} texts, {pairs:,} of them two sentences")
-    facts = {"teacher": teacher if not Path(teacher).is_dir() else source.name, "student": student}
+    facts: dict[str, Any] = {
+        "teacher": teacher if not Path(teacher).is_dir() else source.name,
+        "student": student,
+    }
     facts |= {"corpus": [path.name for path in corpus], "texts_of_two_sentences": pairs, "threads": threads}
     loop = LoopConfig(epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
     encoder, _ = distil_encoder(
