@@ -159,8 +159,10 @@ def describe(folder: Path, runtime: str, quant: str) -> None:
         (folder / "report.json").write_text(json.dumps({"graph": graph}, indent=2) + "\n", encoding="utf-8")
 
 
-def measure(runtime: str, threads: int, sessions: int, seconds: float, out: Path, *, force: bool) -> None:
-    """One interleaved run of ours and the peers; OUT.json, OUT.md, OUT.png."""
+def measure(
+    runtime: str, threads: int, sessions: int, seconds: float, out: Path, *, profiled: bool, force: bool
+) -> None:
+    """One interleaved run of ours and the peers, with their operator profiles if asked; OUT.json, .md, .png."""
     from android_bench.latency import measure as interleave
     from android_bench.latency import name_contenders
     from android_bench.progress import session_progress
@@ -172,9 +174,9 @@ def measure(runtime: str, threads: int, sessions: int, seconds: float, out: Path
     contenders = name_contenders([FOLDER / name for name in names], threads)
     with session_progress() as begin:
         run = interleave(
-            contenders, sessions=sessions, seconds=seconds, retries=2, progress=begin(f"{threads} thread(s)")
+            contenders, sessions=sessions, seconds=seconds, retries=1, progress=begin(f"{threads} thread(s)")
         )
-    record = Record.of(run)
+    record = Record.of(run, profiled=profiled)
     ratios = [judge(run, *goal) for goal in GOALS[runtime]]
     answers = {name: accuracy(FOLDER / name) for name in names}
     page = "\n".join([*peers_markdown(ratios, answers, threads), bench_markdown(record)])
@@ -286,6 +288,7 @@ def main() -> None:
     step.add_argument("--threads", type=int, default=1)
     step.add_argument("--sessions", type=int, default=7)
     step.add_argument("--seconds", type=float, default=1.0)
+    step.add_argument("--profile", action="store_true", help="add time by kind of operator")
     step.add_argument("--out", type=Path)
     step.add_argument("--force", action="store_true", help="replace existing files")
     given = parser.parse_args()
@@ -293,8 +296,9 @@ def main() -> None:
         prepare(given.python)
         return
     out = given.out or HERE.parent / "results" / "bench" / f"peers-{given.runtime}-{given.threads}-thread"
+    amount = given.sessions, given.seconds
     try:
-        measure(given.runtime, given.threads, given.sessions, given.seconds, out, force=given.force)
+        measure(given.runtime, given.threads, *amount, out, profiled=given.profile, force=given.force)
     except Exception as error:
         if not hasattr(error, "exit_code"):
             raise
