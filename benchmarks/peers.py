@@ -162,7 +162,7 @@ def describe(folder: Path, runtime: str, quant: str) -> None:
 def measure(
     runtime: str, threads: int, sessions: int, seconds: float, out: Path, *, profiled: bool, force: bool
 ) -> None:
-    """One interleaved run of ours and the peers, with their operator profiles if asked; OUT.json, .md, .png."""
+    """One interleaved run of ours and the peers, operator profiles beside if asked; OUT.json, .md, .png."""
     from android_bench.latency import measure as interleave
     from android_bench.latency import name_contenders
     from android_bench.progress import session_progress
