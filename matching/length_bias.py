@@ -194,19 +194,18 @@ def _classification(labels: np.ndarray, predicted: np.ndarray, probability: np.n
 
 def _ranking(labels: np.ndarray, scores: np.ndarray, groups: list[str]) -> dict[str, Any]:
     found = metrics.ranking(labels, scores, groups)
-    by_list = {"map": found.average_precision, "mrr": found.reciprocal_rank}
+    measures = {"map": found.average_precision, "mrr": found.reciprocal_rank}
     return {
         "map": found.map,
         "mrr": found.mrr,
         "lists": found.queries,
         "lists_without_positive": found.without_relevant,
-        "intervals": {
-            name: metrics.bootstrap(
-                lambda rows, of=values: float(of[rows].mean()), len(values), resamples=RESAMPLES
-            )
-            for name, values in by_list.items()
-        },
+        "intervals": {name: _interval_of_mean(values) for name, values in measures.items()},
     }
+
+
+def _interval_of_mean(values: np.ndarray) -> tuple[float, float]:
+    return metrics.bootstrap(lambda rows: float(values[rows].mean()), len(values), resamples=RESAMPLES)
 
 
 def _middle(draws: np.ndarray) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -85,6 +85,8 @@ class PreparedWords:
 class WordMatcher(Matcher):
     """A network over fixed word vectors."""
 
+    network: WordMatcherNetwork
+
     def __init__(self, network: WordMatcherNetwork, vectors: WordVectors, max_words: int = MAX_WORDS) -> None:
         self.arch, self.network, self.vectors, self.max_words = network.arch, network, vectors, max_words
 
@@ -142,7 +144,7 @@ class WordMatcher(Matcher):
         """See `Matcher.save`; the word vectors stay in their package."""
         values = {
             "arch": self.arch,
-            "config": asdict(self.network.config),  # type: ignore[arg-type]
+            "config": asdict(self.network.config),
             "max_words": self.max_words,
             "vectors": self.vectors.source | {"rows": len(self.vectors.table)},
         }
@@ -163,6 +165,8 @@ class WordMatcher(Matcher):
 class EncoderMatcher(Matcher):
     """A BERT-like cross-encoder over word pieces."""
 
+    network: PairClassifier
+
     def __init__(
         self, network: PairClassifier, source: Path, *, arch: str, max_tokens: int = TRAIN_LENGTH
     ) -> None:
@@ -180,7 +184,7 @@ class EncoderMatcher(Matcher):
 
     def predict(self, pairs: Sequence[Pair]) -> np.ndarray:
         """See `Matcher.predict`; pairs are read up to 128 word pieces."""
-        return predict_logits(self.network, self.tokenizer, pairs)  # type: ignore[arg-type]
+        return predict_logits(self.network, self.tokenizer, pairs)
 
     def save(self, directory: Path, settings: MatcherSettings | None = None) -> None:
         """See `Matcher.save`: a model directory in Hugging Face's layout."""
@@ -220,8 +224,8 @@ def build_matcher(
     if arch == "bert-tiny":
         if init is None:
             tokenizer = models.packaged_directory("minilm")
-            made = models.build(models.preset(arch), num_labels=num_labels, seed=seed)
-            return EncoderMatcher(made, tokenizer, arch=arch, max_tokens=max_tokens)
+            fresh = cast(PairClassifier, models.build(models.preset(arch), num_labels=num_labels, seed=seed))
+            return EncoderMatcher(fresh, tokenizer, arch=arch, max_tokens=max_tokens)
         if (found := models.read_config(init)) != models.preset(arch):
             raise ModelFileError(f"{init}: is not a {arch} ({found}); expected {models.preset(arch)}")
     if arch in ENCODERS:

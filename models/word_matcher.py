@@ -8,6 +8,7 @@ counts of its appendix.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -23,6 +24,7 @@ class WordMatcherNetwork(nn.Module, ABC):
     """
 
     arch: str
+    config: Any  # the architecture's dataclass
     vectors: Tensor
 
     def __init__(self, vectors: Tensor) -> None:

@@ -1,7 +1,7 @@
 """`mobilebert train-matcher`: train a text matcher of any architecture on labelled pairs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -51,7 +51,12 @@ def train_matcher(
     torch.set_num_threads(threads)
     folder = find_data(data, data_root, group)
     examples, dev, facts = training_part(folder, train_set, seed=seed, max_pairs=max_pairs)  # type: ignore[arg-type]
-    given = {"epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "patience": patience}
+    given: dict[str, Any] = {
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": lr,
+        "patience": patience,
+    }
     settings = replace(settings_of(arch), **{k: v for k, v in given.items() if v is not None})
     labels = int(examples.labels.max()) + 1
     matcher = build_matcher(arch, num_labels=labels, seed=seed, init=init, max_tokens=settings.max_tokens)
