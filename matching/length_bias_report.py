@@ -31,6 +31,7 @@ from matching.recorded_runs import (
 )
 
 NONE = "–"  # not recorded
+_MARK = " †"  # on numbers of a BERT_TINY that did not start from the published weights
 _TABLE_2_LEGEND = """Per cent. Ours: mean over seeds, [95% interval over test examples], range over seeds
 where there are several. Gain: points won by training on the adversarial set instead of the original one."""
 _DIRECTIONS_LEGEND = f"""A combination counts as soon as one of its metrics in Table 2 moves the paper's
@@ -62,6 +63,7 @@ def summary(runs: Runs, probing: Json | None) -> Json:
         "trainings": [_training(runs, d, a, t) for d in DATA for a in ARCHITECTURES for t in TRAIN_SETS],
         "table_3": None if probing is None else _probes(probing),
         "probing": None if probing is None else {k: v for k, v in probing.items() if k != "rows"},
+        "bert_tiny_starts_from": _starts(runs),
         "missing": runs.missing(),
     }
 
@@ -85,7 +87,9 @@ def markdown(found: Json, notes: Sequence[str] = ()) -> str:
     parts = ["# Length-divergence bias: ours beside the paper's numbers", *notes]
     if found["missing"]:
         parts.append(f"**Runs missing ({len(found['missing'])} of 32):** {', '.join(found['missing'])}.")
+    starts = "; ".join(found["bert_tiny_starts_from"]) or "not recorded"
     parts += [
+        f"† The published weights of BERT_TINY come in no package; ours start from: {starts}.",
         "## Table 2",
         _TABLE_2_LEGEND,
         _set_table_2(found["table_2"]),
@@ -192,7 +196,7 @@ def _set_table_2(rows: Sequence[Json]) -> str:
     head += ["gain, original test", "paper", "gain, adversarial test", "paper"]
     lines = []
     for row in rows:
-        line = [_data(row), METRICS[row["data"]][row["metric"]], ARCHITECTURES[row["arch"]]]
+        line = [_data(row), METRICS[row["data"]][row["metric"]], _model(row["arch"])]
         for test in TESTS:
             line += [_set_figure(row["ours"]["original"][test]), f"{row['paper'][test]:.2f}"]
         for test in TESTS:
@@ -208,7 +212,7 @@ def _set_directions(drops: Sequence[Json], gains: Sequence[Json]) -> str:
     head += ["gain", "holds", "all", "seeds", "paper's gain"]
     lines = []
     for drop, gain in zip(drops, gains, strict=True):
-        line = [_data(drop), ARCHITECTURES[drop["arch"]]]
+        line = [_data(drop), _model(drop["arch"])]
         for kind in (drop, gain):
             ours, names = kind["ours"], METRICS[kind["data"]]
             if ours is None:
@@ -241,7 +245,7 @@ def _set_trainings(rows: Sequence[Json]) -> str:
     head = ["data", "model", "training set", "seeds", "pairs", "epochs", "minutes", "parameters", "paper's"]
     lines = [
         [
-            *(DATA[row["data"]], ARCHITECTURES[row["arch"]], row["train_set"], f"{len(row['seed'])}"),
+            *(DATA[row["data"]], _model(row["arch"]), row["train_set"], f"{len(row['seed'])}"),
             *(_span(row[name]) for name in ("train_pairs", "epochs_run")),
             _span(seconds / 60 for seconds in row["seconds"]),
             _span(row["trainable_parameters"]),
@@ -259,7 +263,7 @@ def _set_table_3(rows: Sequence[Json]) -> str:
     for row in rows:
         for state in ("untrained", "trained"):
             ours = row.get(state, {})
-            line = [row["title"], state]
+            line = [row["title"] + (_MARK if row["arch"] == "bert-tiny" else ""), state]
             for data in DATA:
                 line.append("{:.2f} [{:.2f}, {:.2f}]".format(*ours[data]) if data in ours else NONE)
                 line.append(f"{row['paper'][state][data]:.2f}" if row["paper"] else NONE)
@@ -294,6 +298,16 @@ def _count_line(what: str, differences: Sequence[float]) -> str:
         f"- {what}: {sum(d > 0 for d in differences)} of {len(differences)} "
         f"({min(differences):+.1f} to {max(differences):+.1f} points)."
     )
+
+
+def _starts(runs: Runs) -> list[str]:
+    """What the records say about the weights that BERT_TINY started from, each once."""
+    records = (r for d in DATA for t in TRAIN_SETS for r in runs.of(d, "bert-tiny", t))
+    return list(dict.fromkeys(str(record.get("init")) for record in records))
+
+
+def _model(arch: str) -> str:
+    return ARCHITECTURES[arch] + (_MARK if arch == "bert-tiny" else "")
 
 
 def _data(row: Json) -> str:

@@ -64,7 +64,7 @@ def report(
         partial.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     with replacing(folder / "report.md", force=force) as partial:
         partial.write_text(markdown(found, notes), encoding="utf-8")
-    Console(highlight=False).print(
+    Console(highlight=False, soft_wrap=True).print(
         f"{folder / 'report.md'}: {len(runs)} runs ({len(found['missing'])} of 32 cells missing), "
         f"{len(audits)} of {len(DATA)} audits, {'no probing' if found['table_3'] is None else 'probing'}"
     )
