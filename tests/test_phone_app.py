@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from android_bench.toolchain import apk, java, tools
+from android_bench.toolchain import apk, java, native, tools
 from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_export.artefact import ArtefactError, check_checksums
 from tests.tiny_artefacts import onnx_model, write_artefact
@@ -19,9 +19,11 @@ def built(tmp_path_factory):
     """The APK with one artefact, and what the tools say of it."""
     folder = tmp_path_factory.mktemp("apk")
     artefact = write_artefact(folder / "tiny", "onnx", onnx_model())
+    library = folder / "libstandin.so"
+    library.write_bytes(b"any content is packaged: what it must be is tests/test_phone_bridge.py's promise")
     out = folder / "app.apk"
     try:
-        apk.build(out, [artefact], folder / "work")
+        apk.build(out, [artefact], folder / "work", [library])
     except ToolUnavailableError as error:
         pytest.skip(f"not run: {error}")
     return out, apk.describe(out)
@@ -36,6 +38,14 @@ def test_manifest_says_what_gradle_says(built):
     assert "application-debuggable" not in badging
     assert "launchable-activity: name='mobilebert.bench.app.MainActivity'" in badging
     assert "uses-permission" not in badging
+
+
+def test_native_libraries_are_unpacked_when_it_is_installed(built):
+    """So their place in the APK, which this zipalign aligns for pages of 4 KiB, does not matter."""
+    assert re.search(r"extractNativeLibs\(0x010104ea\)=(true|\(type 0x12\)0xffffffff)", built[1]["manifest"])
+    assert "native-code: 'arm64-v8a'" in built[1]["badging"]
+    with zipfile.ZipFile(built[0]) as archive:
+        assert archive.getinfo("lib/arm64-v8a/libstandin.so").compress_type == zipfile.ZIP_DEFLATED
 
 
 def test_it_is_signed_and_aligned(built):
@@ -86,10 +96,29 @@ def test_a_damaged_artefact_is_refused(tmp_path):
 
 
 def test_with_the_shipped_artefact_it_is_small(tmp_path):
+    """Native libraries, ten megabytes more, do not count: a Gradle build brings its own."""
     if not SHIPPED.is_dir():
         pytest.skip("not run: no artefacts/matcher-int8; run `make android-artefacts`")
     try:
         apk.build(tmp_path / "app.apk", [SHIPPED], tmp_path / "work")
     except ToolUnavailableError as error:
         pytest.skip(f"not run: {error}")
+    with zipfile.ZipFile(tmp_path / "app.apk") as archive:
+        packaged = {name for name in archive.namelist() if name.startswith("assets/artefacts/matcher-int8/")}
+    assert packaged == {f"assets/artefacts/matcher-int8/{path.name}" for path in SHIPPED.iterdir()}
     assert (tmp_path / "app.apk").stat().st_size <= SIZE_LIMIT
+
+
+def test_with_its_runtime_it_answers_through_the_bridge(tmp_path):
+    """`make apk` packages both libraries, and the classes that load them."""
+    artefact = write_artefact(tmp_path / "tiny", "onnx", onnx_model())
+    try:
+        libraries = native.phone_libraries(tmp_path / "native")
+        apk.build(tmp_path / "app.apk", [artefact], tmp_path / "work", libraries)
+    except ToolUnavailableError as error:
+        pytest.skip(f"not run: {error}")
+    with zipfile.ZipFile(tmp_path / "app.apk") as archive:
+        for library in libraries:
+            assert archive.read(f"lib/arm64-v8a/{library.name}") == library.read_bytes()
+        assert b"Lmobilebert/bench/app/OnnxBridge;" in archive.read("classes.dex")
+    assert "v3 scheme (APK Signature Scheme v3): true" in apk.describe(tmp_path / "app.apk")["signature"]

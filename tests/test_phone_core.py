@@ -171,7 +171,7 @@ def passed(report):
 def test_java_core_equals_python_on_the_jvm(classes, golden, junit):
     names = [f"mobilebert.bench.core.{name}" for name in TESTS]
     path = [classes / "main", RESOURCES, classes / "test", *junit]
-    assert passed(java.run_junit(names, path, {"golden": golden})) == 17
+    assert passed(java.run_junit(names, path, {"golden": golden})) == 19
 
 
 def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
@@ -187,7 +187,7 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     assert "mobilebert/bench/core/WordPiece.class" in zipfile.ZipFile(jar).namelist()
     names = [f"mobilebert.bench.core.{name}" for name in TESTS]
     report = java.run_junit(names, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
-    assert passed(report) == 17
+    assert passed(report) == 19
 
 
 def test_the_table_is_what_the_installed_tokenizer_says():

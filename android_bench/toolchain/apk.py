@@ -1,8 +1,9 @@
 """Build the app without Gradle, from the same sources, with Debian's tools.
 
 Proves manifest, resources, code, alignment and signature. Google's libraries are not in Debian: this build is
-compiled against the signatures in app/src/stubs and says on screen that it has no runtime. Numbers such as
-minSdk are read from app/build.gradle, so the two builds cannot drift apart.
+compiled against the signatures in app/src/stubs. It runs .onnx artefacts where ONNX Runtime's library and our
+bridge to it were packaged, and says on screen which runtime it lacks. Numbers such as minSdk are read from
+app/build.gradle, so the two builds cannot drift apart.
 """
 
 import re
@@ -14,10 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_bench.toolchain import java, tools
+from android_bench.toolchain import java, native, tools
+from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_export.artefact import check_checksums
 
 APP = java.ROOM / "app"
+ABI = "arm64-v8a"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEY = ("-storetype", "PKCS12", "-storepass", "android", "-keypass", "android", "-alias", "debug")
 
@@ -63,9 +66,9 @@ class Sdk:
         paths = (f"{LIBRARIES}/android", LIBRARIES, "usr/lib", "usr/lib/p7zip")
         self._libraries = {"LD_LIBRARY_PATH": ":".join(str(self.root / path) for path in paths)}
 
-    def aapt(self, *arguments: str | Path) -> str:
+    def aapt2(self, *arguments: str | Path) -> str:
         """Android's asset packager."""
-        return java.run([self.root / "usr/bin/aapt", *arguments], self._libraries)
+        return java.run([self.root / "usr/bin/aapt2", *arguments], self._libraries)
 
     def zipalign(self, *arguments: str | Path) -> str:
         """Places uncompressed entries so that a device can map them."""
@@ -78,13 +81,14 @@ class Sdk:
         return java.run([java.java(), "-cp", path, "com.android.apksigner.ApkSignerTool", *arguments])
 
 
-def build(out: Path, artefacts: Sequence[Path], work: Path) -> Path:
+def build(out: Path, artefacts: Sequence[Path], work: Path, libraries: Sequence[Path] = ()) -> Path:
     """Write a signed APK with some artefact folders in it.
 
     Args:
         out: the .apk.
         artefacts: folders that `mobilebert export` wrote; their checksums are compared first.
         work: an empty folder for everything in between; a debug key is made there.
+        libraries: native libraries for 64-bit Arm, see `native.phone_libraries`.
 
     Raises:
         BuildError: a tool refused the sources.
@@ -100,20 +104,19 @@ def build(out: Path, artefacts: Sequence[Path], work: Path) -> Path:
     generated = work / "generated"
     generated.mkdir()
     manifest = _manifest(settings, work / "AndroidManifest.xml")
-    base = work / "base.apk"
-    sources: list[str | Path] = [
-        "-M",
-        manifest,
-        "-S",
-        APP / "src/main/res",
-        "-A",
-        work / "assets",
-        "-I",
-        sdk.platform,
-    ]
+    base, resources = work / "base.apk", work / "resources.zip"
+    sdk.aapt2("compile", "--dir", APP / "src/main/res", "-o", resources)
+    versions = (
+        *("--min-sdk-version", str(settings.min_sdk), "--target-sdk-version", str(settings.target_sdk)),
+        *("--version-code", str(settings.version_code), "--version-name", settings.version_name),
+    )
     stored = ("-0", "tflite", "-0", "onnx")  # uncompressed, so that the app can map the model
-    sdk.aapt("package", "-f", "-m", *sources, *stored, "-J", generated, "-F", base)
+    places = ("-I", sdk.platform, "-A", work / "assets", "--java", generated)
+    sdk.aapt2("link", "-o", base, "--manifest", manifest, *places, *versions, *stored, resources)
     _add_code(base, work, [generated], sdk)
+    with zipfile.ZipFile(base, "a", zipfile.ZIP_DEFLATED) as archive:
+        for library in libraries:
+            archive.write(library, f"lib/{ABI}/{library.name}")
     aligned = work / "aligned.apk"
     sdk.zipalign("-f", "-p", "4", base, aligned)
     key = _debug_key(work / "debug.p12")
@@ -131,23 +134,22 @@ def describe(apk: Path) -> dict[str, str]:
     """What the tools say of an APK: `badging` (manifest), `signature` (verified schemes), `alignment`."""
     sdk, settings = Sdk(), Settings.read()
     return {
-        "badging": sdk.aapt("dump", "badging", apk),
-        "manifest": sdk.aapt("dump", "xmltree", apk, "AndroidManifest.xml"),
+        "badging": sdk.aapt2("dump", "badging", apk),
+        "manifest": sdk.aapt2("dump", "xmltree", "--file", "AndroidManifest.xml", apk),
         "signature": sdk.apksigner("verify", "--verbose", "--min-sdk-version", str(settings.min_sdk), apk),
         "alignment": sdk.zipalign("-c", "-v", "4", apk),
     }
 
 
 def _manifest(settings: Settings, path: Path) -> Path:
-    """The manifest with what Gradle would add: package, version, SDK range."""
+    """The manifest with what Gradle would add and aapt2 takes no option for.
+
+    Native libraries are compressed and unpacked when the app is installed: mapped from inside the APK they
+    would have to be aligned to 16 KiB, which this zipalign does not know.
+    """
     text = (APP / "src/main/AndroidManifest.xml").read_text(encoding="utf-8")
-    head = (
-        f'<manifest package="{settings.package}" android:versionCode="{settings.version_code}" '
-        f'android:versionName="{settings.version_name}" '
-    )
-    sdk = f'<uses-sdk android:minSdkVersion="{settings.min_sdk}" '
-    sdk += f'android:targetSdkVersion="{settings.target_sdk}" />'
-    text = text.replace("<manifest ", head, 1).replace("<application", f"{sdk}\n    <application", 1)
+    text = text.replace("<manifest ", f'<manifest package="{settings.package}" ', 1)
+    text = text.replace("<application", '<application android:extractNativeLibs="true"', 1)
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -175,11 +177,18 @@ def _debug_key(path: Path) -> Path:
 
 
 def main(arguments: list[str]) -> None:
-    """`OUT.apk ARTEFACT…`: build in a temporary folder and print the size."""
+    """`OUT.apk ARTEFACT…`: build in a temporary folder, with ONNX Runtime where it was fetched."""
     out = Path(arguments[0])
-    with tempfile.TemporaryDirectory() as work:
-        build(out, [Path(one) for one in arguments[1:]], Path(work))
-    sys.stdout.write(f"{out}: {out.stat().st_size / 1e6:.1f} MB\n")
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(temporary)
+        libraries: list[Path] = []
+        try:
+            libraries = native.phone_libraries(work / "native")
+        except ToolUnavailableError as error:
+            sys.stderr.write(f"no runtime inside: {error}\n")
+        build(out, [Path(one) for one in arguments[1:]], work, libraries)
+    names = ", ".join(library.name for library in libraries) or "no native library"
+    sys.stdout.write(f"{out}: {out.stat().st_size / 1e6:.1f} MB, {names}\n")
 
 
 if __name__ == "__main__":

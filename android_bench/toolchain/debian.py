@@ -4,8 +4,10 @@ apt itself resolves, verifies and downloads, in a private state directory; `dpkg
 is the one this machine's apt uses already.
 """
 
+import functools
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
@@ -16,17 +18,31 @@ class ToolUnavailableError(Exception):
     exit_code = 2
 
 
+@dataclass(frozen=True)
+class Release:
+    """A release for an architecture, and the folder that keeps apt's lists of it."""
+
+    suite: str  # code name, such as "bookworm"
+    architecture: str  # Debian's name for it, such as "arm64"
+    state: Path
+
+
 def unpack(
-    packages: Sequence[str], suite: str, architecture: str, folder: Path, assumed: Sequence[str] = ()
+    release: Release,
+    packages: Sequence[str],
+    folder: Path,
+    assumed: Sequence[str] = (),
+    *,
+    alone: bool = False,
 ) -> list[str]:
     """Download packages with their dependencies and unpack them all into one folder.
 
     Args:
+        release: where they come from.
         packages: Debian package names.
-        suite: release code name, such as "bookworm".
-        architecture: Debian's name for it, such as "arm64".
-        folder: what becomes the root (`usr/bin`, …); also keeps apt's state and downloads in `.apt`.
+        folder: what becomes the root (`usr/bin`, …).
         assumed: packages the machine has already; neither they nor their dependencies are fetched.
+        alone: only the packages themselves, nothing that they depend on.
 
     Returns:
         File names of the unpacked packages, sorted.
@@ -34,12 +50,12 @@ def unpack(
     Raises:
         ToolUnavailableError: no apt, no mirror, or apt refused; the message holds its last line.
     """
-    state = folder / ".apt"
-    (state / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    state = release.state
     archives = state / "archives"
-    (archives / "partial").mkdir(parents=True, exist_ok=True)
+    for place in (state / "lists" / "partial", archives / "partial"):
+        place.mkdir(parents=True, exist_ok=True)
     (state / "status").write_text("".join(map(_installed, assumed)))
-    (state / "sources.list").write_text(f"deb {mirror()} {suite} main\n")
+    (state / "sources.list").write_text(f"deb {mirror()} {release.suite} main\n")
     options = {
         "Dir::State": state,
         "Dir::State::lists": state / "lists",
@@ -49,20 +65,27 @@ def unpack(
         "Dir::Etc::sourcelist": state / "sources.list",
         "Dir::Etc::sourceparts": "-",
         "Dir::Etc::preferencesparts": "-",
-        "APT::Architecture": architecture,
-        "APT::Architectures": architecture,
+        "APT::Architecture": release.architecture,
+        "APT::Architectures": release.architecture,
         "APT::Install-Recommends": "false",
         "APT::Sandbox::User": "",
         "Debug::NoLocking": "true",
     }
-    apt = ["apt-get", "-q", "-y", *(f"-o{name}={value}" for name, value in options.items())]
-    _run([*apt, "update"])
-    _run([*apt, "install", "--download-only", *packages])
+    apt = ("apt-get", "-q", "-y", *(f"-o{name}={value}" for name, value in options.items()))
+    _update(apt)
+    wanted = ["download"] if alone else ["install", "--download-only"]
+    _run([*apt, *wanted, *packages], archives)
     found = sorted(archives.glob("*.deb"))
     for archive in found:
         _run(["dpkg-deb", "-x", str(archive), str(folder)])
         archive.unlink()
     return [archive.name for archive in found]
+
+
+@functools.cache
+def _update(apt: tuple[str, ...]) -> None:
+    """Fetch the lists of a release, once a run: several tools come from the same."""
+    _run([*apt, "update"])
 
 
 def mirror() -> str:
@@ -87,8 +110,8 @@ def _installed(package: str) -> str:
     )
 
 
-def _run(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _run(command: Sequence[str], folder: Path | None = None) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or "nothing said").splitlines()[-1]
         raise ToolUnavailableError(f"`{command[0]} … {command[-1]}` failed: {said}")

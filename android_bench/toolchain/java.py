@@ -43,14 +43,15 @@ def java() -> str:
 
 
 def compile_sources(
-    folders: Sequence[Path], out: Path, classpath: Sequence[Path] = (), platform: Path | None = None
+    places: Sequence[Path], out: Path, classpath: Sequence[Path] = (), platform: Path | None = None
 ) -> None:
-    """Compile every .java under some folders to Java 8 classes, against a platform's stubs or the JDK's own.
+    """Compile files, and every .java under folders, to Java 8 classes against a platform's stubs or the JDK.
 
     Warnings are errors, except that source 8 is old and that android.jar's stubs lack annotations.
     """
     java()
-    sources = sorted(str(path) for folder in folders for path in folder.rglob("*.java"))
+    files = [path for place in places for path in ([place] if place.is_file() else place.rglob("*.java"))]
+    sources = sorted(map(str, files))
     out.mkdir(parents=True, exist_ok=True)
     target = ["-source", "8", "-target", "8", "-bootclasspath", platform] if platform else ["--release", "8"]
     path = ["-cp", os.pathsep.join(map(str, classpath))] if classpath else []

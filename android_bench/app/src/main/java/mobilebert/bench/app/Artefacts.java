@@ -9,7 +9,6 @@ import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import mobilebert.bench.core.ArtefactCard;
 import mobilebert.bench.core.Checksums;
 import mobilebert.bench.core.Files;
 
@@ -54,33 +53,6 @@ final class Artefacts {
       names.append(' ').append(folder.getName());
     }
     throw new IOException("no artefact " + name + "; there is" + (all.isEmpty() ? " none" : names));
-  }
-
-  /** Folders that answer like this one at other lengths: same vocabulary, labels and decision. Shortest first. */
-  static List<File> buckets(Context context, File chosen) throws IOException {
-    ArtefactCard card = ArtefactCard.read(chosen);
-    String vocabulary = Checksums.sha256(new File(chosen, card.vocabFile));
-    List<File> found = new ArrayList<File>();
-    for (File folder : list(context)) {
-      ArtefactCard other = ArtefactCard.read(folder);
-      boolean alike = other.target.equals(card.target) && other.quant.equals(card.quant);
-      alike &= other.labels.equals(card.labels) && other.positive == card.positive;
-      alike &= other.threshold == card.threshold && other.temperature == card.temperature;
-      if (alike && Checksums.sha256(new File(folder, other.vocabFile)).equals(vocabulary)) {
-        insert(found, folder, other.seqLen);
-      }
-    }
-    return found;
-  }
-
-  private static void insert(List<File> folders, File folder, int length) throws IOException {
-    int at = 0;
-    while (at < folders.size() && ArtefactCard.read(folders.get(at)).seqLen < length) {
-      at++;
-    }
-    if (at == folders.size() || ArtefactCard.read(folders.get(at)).seqLen != length) {
-      folders.add(at, folder);
-    }
   }
 
   /** Copies a packaged folder to the app's files, once; a copy that does not match its hashes is made again. */

@@ -5,8 +5,11 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import mobilebert.bench.core.ArtefactCard;
 import mobilebert.bench.core.Network;
 import mobilebert.bench.core.PairEncoder;
 import org.tensorflow.lite.Interpreter;
@@ -15,19 +18,29 @@ import org.tensorflow.lite.TensorFlowLite;
 /** A .tflite file in LiteRT with XNNPACK. Inputs and the output are found by name. */
 final class LiteRtNetwork implements Network {
   private final Interpreter interpreter;
-  private final String signature;
+  /** Name of the signature by sequence length. */
+  private final Map<Integer, String> signatures = new HashMap<Integer, String>();
+
   private final float[][] logits;
   private final Map<String, Object> inputs = new HashMap<String, Object>();
   private final Map<String, Object> outputs = new HashMap<String, Object>();
 
-  LiteRtNetwork(File model, int labels, int threads) throws IOException {
+  LiteRtNetwork(File model, ArtefactCard card, int threads) throws IOException {
     Interpreter.Options options = new Interpreter.Options();
     options.setNumThreads(threads);
     options.setUseXNNPACK(true);
     interpreter = new Interpreter(map(model), options);
-    signature = interpreter.getSignatureKeys()[0];
+    List<String> known = Arrays.asList(interpreter.getSignatureKeys());
+    for (ArtefactCard.Bucket bucket : card.buckets()) {
+      String name = bucket.signature == null && known.size() == 1 ? known.get(0) : bucket.signature;
+      if (!known.contains(name)) {
+        interpreter.close();
+        throw new IOException(model.getName() + " has no signature " + name + "; export the artefact again");
+      }
+      signatures.put(bucket.seqLen, name);
+    }
     interpreter.allocateTensors();
-    logits = new float[1][labels];
+    logits = new float[1][card.labels.size()];
     outputs.put("logits", logits);
   }
 
@@ -51,7 +64,7 @@ final class LiteRtNetwork implements Network {
     inputs.put("input_ids", new int[][] {input.inputIds});
     inputs.put("attention_mask", new int[][] {input.attentionMask});
     inputs.put("token_type_ids", new int[][] {input.tokenTypeIds});
-    interpreter.runSignature(inputs, outputs, signature);
+    interpreter.runSignature(inputs, outputs, signatures.get(input.inputIds.length));
     return logits[0];
   }
 

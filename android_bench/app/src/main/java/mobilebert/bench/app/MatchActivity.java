@@ -67,7 +67,7 @@ public final class MatchActivity extends Activity {
     try {
       String name = getIntent().getStringExtra(BenchmarkActivity.ARTEFACT);
       int threads = getIntent().getIntExtra(BenchmarkActivity.THREADS, 4);
-      matcher = new Matcher(this, Artefacts.choose(this, name), threads);
+      matcher = new Matcher(Artefacts.choose(this, name), threads);
       show("", true);
     } catch (IOException error) {
       show(error.getMessage(), false);
@@ -75,21 +75,17 @@ public final class MatchActivity extends Activity {
   }
 
   private void score(String a, String b) {
-    try {
-      Matcher.Answer found = matcher.match(a, b);
-      show(
-          String.format(
-              Locale.ROOT,
-              "%s  %.3f\n%.1f ms, %d tokens in %d",
-              found.label,
-              found.probability,
-              found.milliseconds,
-              found.tokens,
-              found.length),
-          true);
-    } catch (IOException error) {
-      show(error.getMessage(), false);
-    }
+    Matcher.Answer found = matcher.match(a, b);
+    show(
+        String.format(
+            Locale.ROOT,
+            "%s  %.3f\n%.1f ms, %d tokens in %d",
+            found.label,
+            found.probability,
+            found.milliseconds,
+            found.tokens,
+            found.length),
+        true);
   }
 
   private void unload() {

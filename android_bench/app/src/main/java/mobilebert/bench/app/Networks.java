@@ -14,10 +14,10 @@ final class Networks {
     File model = new File(folder, card.modelFile);
     try {
       if (card.target.equals("tflite")) {
-        return new LiteRtNetwork(model, card.labels.size(), threads);
+        return new LiteRtNetwork(model, card, threads);
       }
       if (card.target.equals("onnx")) {
-        return new OnnxNetwork(model, threads);
+        return openOnnx(model, card, threads);
       }
     } catch (LinkageError error) {
       throw new IOException("this build has no " + card.target + " runtime; build the app with Gradle", error);
@@ -25,5 +25,14 @@ final class Networks {
       throw new IOException(card.modelFile + " is refused: " + error.getMessage(), error);
     }
     throw new IOException("io.json has an unknown target " + card.target);
+  }
+
+  /** In a Gradle build ONNX Runtime's own Java classes, in a plain build our bridge to its library. */
+  private static Network openOnnx(File model, ArtefactCard card, int threads) throws IOException {
+    try {
+      return new OnnxNetwork(model, threads);
+    } catch (LinkageError noJavaClasses) {
+      return new OnnxBridge(model, card.labels.size(), threads);
+    }
   }
 }

@@ -3,22 +3,41 @@ package mobilebert.bench.core;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
 /** io.json of an artefact folder: what the network reads, and how its logits become a decision. */
 public final class ArtefactCard {
-  private static final int FORMAT = 1;
+  /** Format 1 knew one sequence length and no name for it. */
+  private static final int OLDEST_FORMAT = 1;
+
+  private static final int NEWEST_FORMAT = 2;
 
   public final String target;
   public final String quant;
   public final String modelFile;
   public final String vocabFile;
+  /** Tokens of the longest bucket; longer pairs are cut to it. */
   public final int seqLen;
+
   public final List<String> labels = new ArrayList<String>();
   public final int positive;
   public final double threshold;
   public final double temperature;
+  private final List<Bucket> buckets = new ArrayList<Bucket>();
+
+  /** A sequence length the model file can be run at. */
+  public static final class Bucket {
+    public final int seqLen;
+    /** Name of the .tflite signature; null where the file has only one, or takes any length (.onnx). */
+    public final String signature;
+
+    Bucket(int seqLen, String signature) {
+      this.seqLen = seqLen;
+      this.signature = signature;
+    }
+  }
 
   private ArtefactCard(Map<String, Object> data) throws IOException {
     target = text(data, "target");
@@ -26,6 +45,11 @@ public final class ArtefactCard {
     modelFile = text(data, "model_file");
     vocabFile = text(object(data, "tokenizer"), "vocab");
     seqLen = (int) number(data, "seq_len");
+    if (number(data, "format") == OLDEST_FORMAT) {
+      buckets.add(new Bucket(seqLen, null));
+    } else {
+      readBuckets(data);
+    }
     for (Object label : list(data, "labels")) {
       labels.add(String.valueOf(label));
     }
@@ -35,7 +59,14 @@ public final class ArtefactCard {
     if (modelFile.contains("/") || vocabFile.contains("/")) {
       throw new IOException("io.json names a file outside its folder; export the artefact again");
     }
-    if (seqLen < 3 || labels.size() < 2 || positive < 0 || positive >= labels.size() || !(temperature > 0)) {
+    int shorter = 2;
+    for (Bucket bucket : buckets) {
+      if (bucket.seqLen <= shorter) {
+        throw new IOException("io.json has buckets that do not grow; export the artefact again");
+      }
+      shorter = bucket.seqLen;
+    }
+    if (shorter != seqLen || labels.size() < 2 || positive < 0 || positive >= labels.size() || !(temperature > 0)) {
       throw new IOException("io.json has impossible values; export the artefact again");
     }
   }
@@ -43,13 +74,28 @@ public final class ArtefactCard {
   /** Reads io.json of a folder whose files were checked by {@link Checksums#verify}. */
   public static ArtefactCard read(File folder) throws IOException {
     Map<String, Object> data = Json.parseObject(Files.readText(new File(folder, "io.json")));
-    if (number(data, "format") != FORMAT) {
-      throw new IOException("io.json has another format than " + FORMAT + "; export the artefact again");
+    double format = number(data, "format");
+    if (format != OLDEST_FORMAT && format != NEWEST_FORMAT) {
+      throw new IOException("io.json has another format than 1 and 2; export the artefact again");
     }
     if (!Boolean.TRUE.equals(object(data, "tokenizer").get("lowercase"))) {
       throw new IOException("io.json asks for a cased tokenizer; this app has the lower-casing one");
     }
     return new ArtefactCard(data);
+  }
+
+  /** Sequence lengths of the buckets, ascending: what {@link PairEncoder#encode} chooses from. */
+  public int[] lengths() {
+    int[] lengths = new int[buckets.size()];
+    for (int i = 0; i < lengths.length; i++) {
+      lengths[i] = buckets.get(i).seqLen;
+    }
+    return lengths;
+  }
+
+  /** All buckets, ascending. */
+  public List<Bucket> buckets() {
+    return Collections.unmodifiableList(buckets);
   }
 
   /** Probability of the positive label: softmax of logits / temperature, in double, rounded to float once. */
@@ -75,6 +121,18 @@ public final class ArtefactCard {
       return name;
     }
     return labels.size() == 2 ? labels.get(1 - positive) : "not " + name;
+  }
+
+  @SuppressWarnings("unchecked")
+  private void readBuckets(Map<String, Object> data) throws IOException {
+    for (Object entry : list(data, "buckets")) {
+      if (!(entry instanceof Map)) {
+        throw new IOException("io.json: a bucket is no object; export the artefact again");
+      }
+      Map<String, Object> bucket = (Map<String, Object>) entry;
+      String signature = bucket.get("signature") == null ? null : text(bucket, "signature");
+      buckets.add(new Bucket((int) number(bucket, "seq_len"), signature));
+    }
   }
 
   private static Object field(Map<String, Object> data, String name, Class<?> type) throws IOException {

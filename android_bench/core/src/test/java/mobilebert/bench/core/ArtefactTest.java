@@ -1,6 +1,8 @@
 package mobilebert.bench.core;
 
+import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
@@ -33,6 +35,40 @@ public final class ArtefactTest {
       assertEquals(expected, got, Math.ulp((float) expected));
       assertEquals(row.get("label"), card.label((float) expected));
     }
+  }
+
+  @Test
+  public void bucketsAreReadInBothFormats() throws Exception {
+    File folder = temporary.newFolder();
+    Map<String, Object> card = card();
+    card.put("seq_len", 32);
+    card.put("buckets", Json.parse("[{\"seq_len\": 16, \"signature\": \"s16\"}, {\"seq_len\": 32, \"signature\": null}]"));
+    Files.writeText(new File(folder, "io.json"), Json.write(card));
+    ArtefactCard read = ArtefactCard.read(folder);
+    assertArrayEquals(new int[] {16, 32}, read.lengths());
+    assertEquals("s16", read.buckets().get(0).signature);
+    assertNull(read.buckets().get(1).signature);
+    assertEquals(32, read.seqLen);
+    card.remove("buckets");
+    card.put("format", 1);
+    Files.writeText(new File(folder, "io.json"), Json.write(card));
+    assertArrayEquals(new int[] {32}, ArtefactCard.read(folder).lengths());
+  }
+
+  @Test
+  public void bucketsThatCannotBeAreRefused() throws Exception {
+    File folder = temporary.newFolder();
+    Map<String, Object> card = card();
+    card.put("seq_len", 32);
+    for (String lengths : new String[] {"32, 16", "16, 16, 32", "16", "2, 32", ""}) {
+      String buckets = "[" + lengths.replaceAll("(\\d+)", "{\"seq_len\": $1, \"signature\": null}") + "]";
+      card.put("buckets", Json.parse(buckets));
+      Files.writeText(new File(folder, "io.json"), Json.write(card));
+      assertTrue(lengths, messageOf(folder, false).contains("export the artefact again"));
+    }
+    card.put("format", 3);
+    Files.writeText(new File(folder, "io.json"), Json.write(card));
+    assertTrue(messageOf(folder, false).contains("another format than 1 and 2"));
   }
 
   @Test

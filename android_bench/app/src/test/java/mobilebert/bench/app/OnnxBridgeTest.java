@@ -1,0 +1,108 @@
+package mobilebert.bench.app;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import mobilebert.bench.core.ArtefactCard;
+import mobilebert.bench.core.Files;
+import mobilebert.bench.core.Json;
+import mobilebert.bench.core.PairEncoder;
+import mobilebert.bench.core.WordPiece;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
+
+/**
+ * Promise: texts go through Java and the bridge to the logits Python gets from the same runtime, and what ONNX Runtime
+ * refuses becomes an exception with its words.
+ *
+ * <p>tests/test_phone_bridge.py compiles the bridge and writes the artefact and the expected logits.
+ */
+public final class OnnxBridgeTest {
+  private final File folder = new File(System.getProperty("golden"));
+  private ArtefactCard card;
+  private PairEncoder encoder;
+  private OnnxBridge network;
+
+  @Before
+  public void open() throws IOException {
+    card = ArtefactCard.read(folder);
+    FileInputStream vocabulary = new FileInputStream(new File(folder, card.vocabFile));
+    encoder = new PairEncoder(WordPiece.read(new InputStreamReader(vocabulary, StandardCharsets.UTF_8)));
+    network = new OnnxBridge(new File(folder, card.modelFile), card.labels.size(), 1);
+  }
+
+  @After
+  public void close() {
+    network.close();
+  }
+
+  @Test
+  public void logitsEqualPythons() throws Exception {
+    Set<Integer> used = new HashSet<Integer>();
+    for (Object entry : (List<?>) Json.parse(Files.readText(new File(folder, "expected.json")))) {
+      Map<?, ?> row = (Map<?, ?>) entry;
+      PairEncoder.Encoded input = encoder.encode((String) row.get("a"), (String) row.get("b"), card.lengths());
+      used.add(input.inputIds.length);
+      List<?> values = (List<?>) row.get("logits");
+      float[] expected = new float[values.size()];
+      for (int i = 0; i < expected.length; i++) {
+        expected[i] = ((Double) values.get(i)).floatValue();
+      }
+      assertArrayEquals(expected, network.logits(input), 0);
+    }
+    assertEquals("each bucket is used", card.lengths().length, used.size());
+  }
+
+  @Test
+  public void theRuntimeSaysItsVersion() {
+    assertEquals("ONNX Runtime " + System.getProperty("version"), network.runtime());
+  }
+
+  @Test
+  public void aRefusedFileIsAnExceptionWithTheReason() {
+    final File missing = new File(folder, "nothing.onnx");
+    Throwable error =
+        assertThrows(
+            IOException.class,
+            new ThrowingRunnable() {
+              @Override
+              public void run() throws IOException {
+                new OnnxBridge(missing, 2, 1);
+              }
+            });
+    assertTrue(error.getMessage(), error.getMessage().contains("nothing.onnx"));
+  }
+
+  @Test
+  public void anotherNumberOfLabelsIsRefused() throws Exception {
+    final OnnxBridge three = new OnnxBridge(new File(folder, card.modelFile), 3, 1);
+    assertTrue(messageOf(three).contains("another number of labels"));
+    three.close();
+    assertTrue("a closed one never reaches the runtime", messageOf(three).contains("closed"));
+  }
+
+  private String messageOf(final OnnxBridge refused) {
+    return assertThrows(
+            IllegalStateException.class,
+            new ThrowingRunnable() {
+              @Override
+              public void run() {
+                refused.logits(encoder.encode("one", "other", card.lengths()));
+              }
+            })
+        .getMessage();
+  }
+}

