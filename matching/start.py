@@ -1,0 +1,51 @@
+"""Where a fine-tuning run starts: a trained encoder, or none, under a new head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+import models
+from models.layers import Encoder
+
+SHIPPED, UNTRAINED = "shipped", "untrained"
+# What "untrained" is: the architecture and tokenizer of the packaged encoder, with random weights.
+_BASELINE_PRESET, _BASELINE_TOKENIZER = "minilm-l6", "minilm"
+
+
+def start_directory(name: str) -> Path:
+    """The directory whose tokenizer, and unless `name` is "untrained" whose encoder, a run starts from.
+
+    Args:
+        name: "shipped", "untrained", a packaged encoder such as "minilm", or a model directory.
+
+    Raises:
+        ModelFileError: none of these.
+    """
+    if name == SHIPPED:
+        return models.shipped_directory()
+    if name != UNTRAINED and Path(name).is_dir():
+        return Path(name)
+    return models.packaged_directory(_BASELINE_TOKENIZER if name == UNTRAINED else name)
+
+
+def start_model(name: str, head: str, num_labels: int = 2, seed: int = 0) -> Any:
+    """A fresh head, drawn from `seed`, over the encoder of `start_directory`; a head it has is left behind.
+
+    Raises:
+        ModelFileError: as `start_directory`, or a damaged directory.
+    """
+    if name == UNTRAINED:
+        return models.build(models.preset(_BASELINE_PRESET), head, num_labels, seed)
+    loaded = models.load_pretrained(start_directory(name))
+    encoder: nn.Module = loaded if isinstance(loaded, Encoder) else loaded.get_submodule("encoder")
+    model = models.build(encoder.config, head, num_labels, seed)
+    given = encoder.state_dict()
+    with torch.no_grad():
+        for key, value in model.get_submodule("encoder").state_dict().items():
+            if key in given:  # a span head's encoder has no pooler to give on
+                value.copy_(given[key])
+    return model

@@ -1,0 +1,145 @@
+"""`mobilebert finetune`: a GLUE-style task or SQuAD from local files, one run or the paper's search."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Option
+
+
+class FinetuneUsageError(ValueError):
+    """An option that is not a list of numbers."""
+
+    exit_code = 2
+
+
+def finetune(
+    task: Annotated[str, Option(help="mrpc, sts-b, mnli or squad.")],
+    data: Annotated[
+        Path, Option(help="Folder with train.tsv, dev.tsv, test.tsv; squad: train*.json, dev*.json.")
+    ],
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    model: Annotated[str, Option(help="minilm, shipped, a model directory, or untrained.")] = "minilm",
+    grid: Annotated[
+        bool, Option("--grid", help="Search all combinations; without lists the paper's 270.")
+    ] = False,
+    batch_size: Annotated[str, Option(help="One, or a list for --grid such as 16,32,48.")] = "",
+    lr: Annotated[str, Option(help="Peak learning rate, or a list.")] = "",
+    epochs: Annotated[str, Option(help="Passes over the training data, or a list.")] = "",
+    max_len: Annotated[int, Option(min=32, help="squad: tokens of a window over the text.")] = 384,
+    seed: Annotated[int, Option(help="Of the fresh head, order, dropout.")] = 0,
+    threads: Annotated[int, Option(help="CPU threads.")] = 2,
+    force: Annotated[bool, Option("--force", help="Replace a finished model in OUT.")] = False,
+) -> None:
+    """Fine-tune on a GLUE-style task or SQuAD and report its official figures.
+
+    The best run by its development figure stays in OUT/model and OUT/best.json, with test figures where the
+    data has a test file; every run leaves OUT/cells/NAME.json. Without --grid: batch 32, 5e-5, 3 epochs.
+    """
+    import torch
+    from rich.console import Console
+
+    import models
+    from matching.output import refuse_finished, write_json
+    from matching.search import BATCH_SIZES, EPOCHS, LEARNING_RATES, Cell, search
+    from matching.search import grid as combinations
+    from matching.start import start_directory, start_model
+    from matching.wordpiece import PairTokenizer
+
+    finished = out / "best.json"
+    refuse_finished(finished, force=force)
+    torch.set_num_threads(threads)
+    defaults = (BATCH_SIZES, LEARNING_RATES, EPOCHS) if grid else ((32,), (5e-5,), (3,))
+    lists = [
+        _numbers(name, given, default)
+        for name, given, default in zip(
+            ("--batch-size", "--lr", "--epochs"), (batch_size, lr, epochs), defaults, strict=True
+        )
+    ]
+    cells = combinations([int(size) for size in lists[0]], lists[1], lists[2])
+    if len(cells) > 1 and not grid:
+        raise FinetuneUsageError(f"{len(cells)} combinations; add --grid to search them")
+    source = start_directory(model)
+    work = (
+        _Squad(data, source, max_len) if task == "squad" else _Pairs(task, data, PairTokenizer.load(source))
+    )
+    name = source.resolve().name if Path(model).is_dir() else model
+    facts = {"task": task, "data": data.resolve().name, "model": name, "seed": seed, "sizes": work.sizes}
+
+    def run(cell: Cell, folder: Path) -> tuple[Any, dict[str, Any]]:
+        network = start_model(model, work.head, work.outputs, seed)
+        return network, work.train(network, cell.loop(seed), folder)
+
+    def keep(network: Any) -> None:
+        models.save_pretrained(network, out / "model", tokenizer_from=source)
+
+    console = Console(stderr=True)
+    best = search(cells, run, keep, out, select=work.select, facts=facts, told=console.print)
+    tested = work.test(models.load_pretrained(out / "model"))
+    if tested:
+        best["test"] = tested
+        write_json(finished, best)
+    for split in ("dev", "test"):
+        if split in best:
+            shown = ", ".join(f"{k} {v:.4f}" for k, v in best[split].items())
+            console.print(f"best of {len(cells)} on {split}: {shown}")
+
+
+class _Pairs:
+    """A task of `matching.glue`."""
+
+    def __init__(self, name: str, folder: Path, tokenizer: Any) -> None:
+        from matching.glue import find_task, read_task
+
+        self.task = find_task(name)
+        self.data = read_task(folder, self.task)
+        self.tokenizer = tokenizer
+        self.head = "pair_classifier"
+        self.outputs = len(self.task.labels) or 1
+        self.select = self.task.figures[0]
+        self.sizes = {split: len(part.pairs) for split, part in self.data.items()}
+
+    def train(self, network: Any, loop: Any, out: Path) -> dict[str, Any]:
+        from matching.glue import finetune_task
+
+        return finetune_task(network, self.tokenizer, self.task, self.data, loop, out)
+
+    def test(self, network: Any) -> dict[str, float] | None:
+        from matching.glue import predict_task, task_figures
+
+        if "test" not in self.data:
+            return None
+        pairs, targets = self.data["test"]
+        return task_figures(self.task, targets, predict_task(network, self.tokenizer, pairs))
+
+
+class _Squad:
+    """SQuAD v1.1 or v2; its test sets are not public."""
+
+    head, outputs, select = "span_qa", 2, "f1"
+
+    def __init__(self, folder: Path, directory: Path, max_len: int) -> None:
+        from matching.squad import find_split, read_squad
+
+        self.data = {split: read_squad(find_split(folder, split)) for split in ("train", "dev")}
+        self.directory, self.max_len = directory, max_len
+        self.sizes = {split: len(part) for split, part in self.data.items()}
+
+    def train(self, network: Any, loop: Any, out: Path) -> dict[str, Any]:
+        from matching.squad import finetune_squad
+
+        return finetune_squad(network, self.directory, self.data, loop, out, self.max_len)
+
+    def test(self, network: Any) -> None:
+        """Nothing to test on."""
+
+
+def _numbers(name: str, given: str, default: Any) -> list[float]:
+    if not given:
+        return list(default)
+    try:
+        values = [float(part) for part in given.split(",")]
+    except ValueError as error:
+        raise FinetuneUsageError(f"{name} {given!r}: expected numbers separated by commas") from error
+    if min(values) <= 0:
+        raise FinetuneUsageError(f"{name} {given!r}: expected numbers above 0")
+    return values
