@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "debias": "Write a set of pairs without length-divergence bias.",
     "train-matcher": "Train a text matcher of any architecture on labelled pairs.",
     "reproduce": "The training runs behind a paper's tables, as far as they are missing.",
+    "finetune": "Fine-tune on a GLUE-style task or SQuAD; or search as the paper does.",
     "distill": "Teach a small student what a fine-tuned teacher knows.",
     "distill-encoder": "Teach a small BERT a large one's representations on plain text.",
     "probe": "Can a text's length be read off a network's representation of it?",
