@@ -6,7 +6,17 @@ RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py bare.py machi
 	$(addprefix mobilebert_export/,__init__.py artefact.py runtime.py)
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 
-.PHONY: android-tools android-test android-test-all android-artefacts apk
+ANDROID_TESTS := tests/test_phone_core.py tests/test_phone_host.py tests/test_phone_app.py \
+	tests/test_phone_bridge.py tests/test_phone_arm.py
+
+.PHONY: android-quick android-tools android-test android-test-all android-artefacts apk
+
+# `make test` runs the Java core, the driver and the APK with these; the bridge and the Arm tests need more than
+# a push can wait for, and say "not run" until `make android-tools`.
+test: android-quick
+
+android-quick: $(READY) ## the smaller Android tools, which each push fetches
+	-timeout 300 $(BIN)/python -m android_bench.toolchain.tools quick
 
 android-tools: $(READY) ## fetch what the Android tests use; says what this machine cannot get
 	-$(BIN)/python -m android_bench.toolchain.tools
@@ -15,9 +25,8 @@ android-tools: $(READY) ## fetch what the Android tests use; says what this mach
 $(ANDROID_TOOLS)/runner-%.tar: $(RUNNER_SOURCES) requirements.lock | $(READY)
 	$(BIN)/mobilebert phone bundle $* --out $@ --force
 
-android-test: android-tools $(READY_DEV) ## Java core, driver on a real adbd, APK, Arm kernels of two processors
-	$(BIN)/python -m pytest tests/test_phone_core.py tests/test_phone_host.py tests/test_phone_app.py \
-		tests/test_phone_arm.py
+android-test: android-tools $(READY_DEV) ## Java core, driver on a real adbd, APK, bridge, Arm kernels of two processors
+	$(BIN)/python -m pytest $(ANDROID_TESTS)
 
 android-artefacts: $(READY) ## the shipped matcher as int8 for both runtimes, for the Arm comparison and the APK
 	test -d artefacts/matcher-int8 || \
@@ -26,8 +35,7 @@ android-artefacts: $(READY) ## the shipped matcher as int8 for both runtimes, fo
 		$(BIN)/mobilebert export --target onnx --quant int8 --out artefacts/matcher-int8-onnx
 
 android-test-all: android-tools android-artefacts $(READY_DEV) ## the same with the shipped artefacts, on four processors
-	MOBILEBERT_ANDROID_ALL=1 $(BIN)/python -m pytest tests/test_phone_core.py tests/test_phone_host.py \
-		tests/test_phone_app.py tests/test_phone_arm.py
+	MOBILEBERT_ANDROID_ALL=1 $(BIN)/python -m pytest $(ANDROID_TESTS)
 
-apk: android-tools android-artefacts ## the app without Gradle: build/mobilebert-bench.apk, no runtime inside
-	$(BIN)/python -m android_bench.toolchain.apk build/mobilebert-bench.apk artefacts/matcher-int8
+apk: android-tools android-artefacts ## the app without Gradle: build/mobilebert-bench.apk, with ONNX Runtime where it can be had
+	$(BIN)/python -m android_bench.toolchain.apk build/mobilebert-bench.apk artefacts/matcher-int8 artefacts/matcher-int8-onnx
