@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from android_bench.bare import describe
+from mobilebert_export.artefact import TOKENS_AXIS
 
 Shape = Sequence[int]
 
-MATRIX_PRODUCTS = {"FULLY_CONNECTED", "BATCH_MATMUL", "MatMul", "MatMulInteger", "QLinearMatMul", "Gemm"}
+MATRIX_PRODUCTS = {
+    "FULLY_CONNECTED",
+    "BATCH_MATMUL",
+    "MatMul",
+    "MatMulInteger",
+    "MatMulIntegerToFloat",
+    "QLinearMatMul",
+    "Gemm",
+}
 CONVOLUTIONS = {"CONV_2D", "Conv", "ConvInteger", "QLinearConv"}
 
 
@@ -27,7 +36,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
     card = describe(folder)
     model = folder / card.model_file
     try:
-        operators, macs = _READERS[card.target](model)
+        operators, macs = _READERS[card.target](model, card.seq_len)
     except ModuleNotFoundError:
         operators, macs = None, None
     return {
@@ -57,7 +66,7 @@ def multiplications(kind: str, inputs: Sequence[Shape], output: Shape) -> int:
     return 0
 
 
-def _read_tflite(model: Path) -> tuple[Counter[str], int]:
+def _read_tflite(model: Path, seq_len: int) -> tuple[Counter[str], int]:  # noqa: ARG001 (its first graph's)
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
@@ -75,10 +84,15 @@ def _read_tflite(model: Path) -> tuple[Counter[str], int]:
     return Counter(node["op_name"] for node in nodes), macs
 
 
-def _read_onnx(model: Path) -> tuple[Counter[str], int | None]:
+def _read_onnx(model: Path, seq_len: int) -> tuple[Counter[str], int | None]:
     import onnx
 
-    graph = onnx.shape_inference.infer_shapes(onnx.load(model)).graph
+    proto = onnx.load(model)
+    for value in (*proto.graph.input, *proto.graph.value_info):
+        for axis in value.type.tensor_type.shape.dim:
+            if axis.dim_param == TOKENS_AXIS:
+                axis.dim_value = seq_len
+    graph = onnx.shape_inference.infer_shapes(proto).graph
     shapes = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
     for value in (*graph.input, *graph.value_info, *graph.output):
         shapes[value.name] = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
@@ -97,7 +111,7 @@ def _read_onnx(model: Path) -> tuple[Counter[str], int | None]:
     return operators, macs
 
 
-_READERS: dict[str, Callable[[Path], tuple[Counter[str], int | None]]] = {
+_READERS: dict[str, Callable[[Path, int], tuple[Counter[str], int | None]]] = {
     "tflite": _read_tflite,
     "onnx": _read_onnx,
 }

@@ -103,7 +103,11 @@ class _Rewriter:
     """Replaces nodes of a graph, keeping their order, and drops the constants that nobody reads any more."""
 
     def __init__(self, proto: Any, recipe: Recipe) -> None:
+        import onnx
+
         self.graph, self.recipe = proto.graph, recipe
+        inferred = onnx.shape_inference.infer_shapes(proto).graph.value_info
+        self.shapes = {value.name: value for value in inferred}
         self.constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         self.quantised: dict[str, tuple[str, str, str]] = {}  # tensor → its uint8 form, scale and zero point
 
@@ -149,6 +153,8 @@ class _Rewriter:
                     "MatMulIntegerToFloat", inputs, [result.output[0]], name=node.name, domain=_RUNTIME
                 )
             )
+            if result.output[0] in self.shapes:  # of the runtime's own operator none can be inferred
+                self.graph.value_info.append(self.shapes[result.output[0]])
         self._finish(nodes)
 
     def replace_lookups(self) -> None:

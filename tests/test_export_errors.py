@@ -51,7 +51,13 @@ def refused(work, *arguments: str) -> str:
     ("arguments", "says"),
     [
         (["--target", "coreml"], "tflite, onnx"),
-        (["--quant", "int4"], "none, dynamic, int8"),
+        (["--quant", "int4"], "none, dynamic, int8, int16x8"),
+        (["--target", "onnx", "--quant", "int16x8"], "only none, dynamic, int8"),
+        (["--buckets", "16,lots"], "16,32,64,128"),
+        (["--buckets", "64,32,128"], "ascending"),
+        (["--buckets", "16,32"], "--seq-len, 128"),
+        (["--buckets", "4,128"], "at least 8"),
+        (["--max-accuracy-drop", "0.2", "--quant", "none"], "can be mixed"),
         (["--opset", "7"], "18 to 20"),
         (["--atol", "0"], "--atol"),
         (["--threads", "0"], "--threads"),
@@ -89,6 +95,29 @@ def test_a_bad_model_directory_is_refused(work):
     assert "8 to 128" in request("model", "--seq-len", "4096")
     (model / "tokenizer.json").unlink()
     assert "tokenizer.json" in request("model")
+
+
+def test_a_budget_that_cannot_be_checked_is_refused(work):
+    shutil.copytree(small_matcher.model_directory(), work / "model")
+
+    def request(*more):
+        return refused(work, "export", "--model", "model", "--out", "new", *more)
+
+    (work / "labelled.tsv").write_text("label\ttext_a\ttext_b\n" + "2\ta\tb\n" * 5)
+    assert "go together" in request("--max-accuracy-drop", "0.2")
+    assert "go together" in request("--pairs", "good.tsv")
+    assert "0 to 100" in request("--max-accuracy-drop", "-1", "--pairs", "good.tsv")
+    assert "labels must be" in request("--max-accuracy-drop", "1", "--pairs", "good.tsv")
+    assert "label 2" in request("--max-accuracy-drop", "1", "--pairs", "labelled.tsv")
+
+
+def test_an_audit_of_what_cannot_be_audited_is_refused(work):
+    shutil.copytree(small_matcher.model_directory(), work / "model")
+    assert "nowhere" in refused(work, "quantize-audit", "nowhere", "--out", "new")
+    assert "is a file" in refused(work, "quantize-audit", "model", "--out", "good.tsv")
+    assert "measures no ranges" in refused(work, "quantize-audit", "model", "--quant", "none", "--out", "new")
+    assert "format" in refused(work, "quantize-audit", "old", "--out", "new")
+    assert "8 to 128" in refused(work, "quantize-audit", "model", "--seq-len", "999", "--out", "new")
 
 
 def test_match_and_verify_refuse_what_is_no_artefact(work):

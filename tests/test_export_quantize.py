@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from android_bench.pairs import PAIRS
 from mobilebert_export import samples
 from mobilebert_export.report import describe_graph
 from mobilebert_export.runtime import Matcher
@@ -25,7 +26,9 @@ def tensors(folder):
 
 def test_every_target_and_quantisation_has_a_recipe_and_no_other_name_has():
     names = {f"{target}-{quant}" for target, quant in itertools.product(recipes.TARGETS, recipes.QUANTS)}
-    assert set(recipes.RECIPES) == names
+    assert set(recipes.RECIPES) == names - {"onnx-int16x8"}
+    with pytest.raises(recipes.UnknownRecipeError, match="only none, dynamic, int8"):
+        recipes.find_recipe("onnx", "int16x8")
     assert all(recipe.name == name for name, recipe in recipes.RECIPES.items())
     for target, quant in (("coreml", "int8"), ("tflite", "int4"), ("tflite", ""), ("TFLITE", "int8")):
         with pytest.raises(recipes.UnknownRecipeError, match="expected one of"):
@@ -47,7 +50,7 @@ def test_names_survive_conversion_and_quantisation_in_signature_and_tensors():
         assert [graph.name(t) for t in graph.outputs] == ["logits"]
 
 
-@pytest.mark.parametrize("quant", recipes.QUANTS)
+@pytest.mark.parametrize("quant", ["none", "dynamic", "int8"])
 def test_xnnpack_takes_all_but_the_lookups_in_one_partition(quant):
     found = describe_graph(small_matcher.artefact("tflite", quant) / "model.tflite", "tflite")["xnnpack"]
     assert found["partitions"] == 1
@@ -75,8 +78,9 @@ def test_int8_tflite_is_int8_where_the_time_and_the_bytes_are_and_float_where_it
             assert np.dtype(right["dtype"]).name == "int8"
             assert list(right["quantization_parameters"]["zero_points"]) == [0]
     assert kind(graph.outputs[0]) == "float32"
-    words = max(details.values(), key=lambda detail: np.prod(detail["shape"]) * (detail["dtype"] == np.int8))
+    words = max(details.values(), key=lambda detail: np.prod(detail["shape"]))
     assert list(words["shape"]) == [30522, 32]
+    assert words["dtype"] == np.int8, "and no float copy of the table"
     # The mask constant never meets an int8 tensor: no quantised range reaches it.
     lowest = [
         scale * (-128 - zero)
@@ -98,15 +102,76 @@ def test_dynamic_tflite_says_that_it_has_one_scale_per_channel():
     assert versions["EMBEDDING_LOOKUP"] >= 4
 
 
-def test_static_onnx_is_signed_on_both_sides():
-    import onnx
+def test_a_table_of_rows_with_scales_gives_the_rounded_embeddings():
+    """Lookup of int8 rows times lookup of scales, against rounding each row by hand."""
+    from ai_edge_litert.interpreter import Interpreter
 
-    proto = onnx.load(small_matcher.artefact("onnx", "int8") / "model.onnx")
-    kinds = {tensor.name: tensor.data_type for tensor in proto.graph.initializer}
-    casts = [node for node in proto.graph.node if node.op_type in ("QuantizeLinear", "DequantizeLinear")]
-    allowed = {onnx.TensorProto.INT8, onnx.TensorProto.INT32}  # int32: biases
-    assert {kinds[node.input[2]] for node in casts} <= allowed
+    import models
+
+    folder = small_matcher.artefact("tflite", "int8")
+    graph = TfliteGraph.read(folder / "model.tflite")
+    product = next(op for op in graph.operators if graph.kind(op) == "MUL")
+    interpreter = Interpreter(str(folder / "model.tflite"), experimental_preserve_all_tensors=True)
+    interpreter.allocate_tensors()
+    ids = np.arange(1000, 1000 + small_matcher.SEQ_LEN, dtype=np.int32)[None]
+    ones = np.ones_like(ids)
+    run = interpreter.get_signature_runner(graph.signature)
+    run(input_ids=ids, attention_mask=ones, token_type_ids=0 * ones)
+    found = interpreter.get_tensor(int(product.outputs[0])).reshape(len(ids[0]), -1)
+    table = models.load_pretrained(small_matcher.model_directory()).encoder.embeddings.word_embeddings.weight
+    rows = table.detach().numpy()[ids[0]].astype(np.float64)
+    steps = np.abs(rows).max(1, keepdims=True) / 127
+    np.testing.assert_allclose(found, np.round(rows / steps) * steps, rtol=1e-5, atol=1e-7)
+
+
+def test_int16x8_has_16_bit_activations_in_its_linear_layers():
+    folder = small_matcher.artefact("tflite", "int16x8")
+    graph, details = TfliteGraph.read(folder / "model.tflite"), tensors(folder)
+    *layers, last = [op for op in graph.operators if graph.kind(op) == "FULLY_CONNECTED"]
+    kinds = {
+        tuple(np.dtype(details[graph.name(t)]["dtype"]).name for t in (*op.inputs[:2], op.outputs[0]))
+        for op in layers
+    }
+    assert kinds == {("int16", "int8", "int16")}
+    assert details[graph.name(last.inputs[0])]["dtype"] == np.float32
+    exact = Matcher.load(small_matcher.artefact("tflite", "none")).logits(PAIRS)
+    error = {
+        quant: np.abs(Matcher.load(small_matcher.artefact("tflite", quant)).logits(PAIRS) - exact).mean()
+        for quant in ("int8", "int16x8")
+    }
+    assert error["int16x8"] < error["int8"]
+
+
+def test_static_onnx_cannot_saturate_and_answers_as_signed_products_do():
+    """Two products of uint8 by 7-bit weights fit into 16 bits; shifting all to signed int8 changes no bit."""
+    import onnx
+    import onnxruntime
+    from onnx import numpy_helper
+
+    folder = small_matcher.artefact("onnx", "int8")
+    proto = onnx.load(folder / "model.onnx")
     assert proto.ir_version <= 9
+    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
+    layers = [node for node in proto.graph.node if node.op_type == "MatMulIntegerToFloat"]
+    products = sum(node.op_type in ("MatMul", "Gemm", "MatMulIntegerToFloat") for node in proto.graph.node)
+    # All but two products of attention per layer and the last linear layer.
+    assert len(layers) == products - 2 * small_matcher.CONFIG.num_hidden_layers - 1
+    for node in layers:
+        assert 2 * 255 * np.abs(values[node.input[1]].astype(int)).max() <= np.iinfo(np.int16).max
+        assert len(values[node.input[3]]) == values[node.input[1]].shape[1], "one step per output channel"
+        assert values[node.input[4]].dtype == np.uint8
+    for tensor in proto.graph.initializer:
+        if tensor.name in {node.input[4] for node in layers}:
+            signed = (values[tensor.name].astype(int) - 128).astype(np.int8)
+            tensor.CopyFrom(numpy_helper.from_array(signed, tensor.name))
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    matcher = Matcher.load(folder)
+    encoded = matcher.tokenizer.encode(PAIRS, small_matcher.SEQ_LEN)
+    rows = [
+        session.run(None, {name: values[row : row + 1] for name, values in encoded.items()})[0]
+        for row in range(len(PAIRS))
+    ]
+    np.testing.assert_array_equal(np.concatenate(rows), matcher.logits_of(encoded))
 
 
 @pytest.mark.parametrize("target", recipes.TARGETS)

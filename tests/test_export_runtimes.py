@@ -89,6 +89,7 @@ def test_tflite_runs_in_tflite_runtime_2_14(oldest):
     """Without int8 kernels for matrix products the old XNNPACK leaves them to TFLite's own: a step apart."""
     assert agree(oldest, "tflite", "none", 1e-5) == "tflite-runtime"
     assert agree(oldest, "tflite", "int8", 0.1) == "tflite-runtime"
+    assert agree(oldest, "tflite", "int16x8", 0.1) == "tflite-runtime"
 
 
 def test_a_file_newer_than_its_runtime_is_refused_not_misread(oldest):
