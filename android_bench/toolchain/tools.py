@@ -22,8 +22,13 @@ JAVA = (
 class Tool(Protocol):
     """One row of the table."""
 
-    purpose: str
-    proof: str  # the file that shows it is there, below the tool's folder
+    @property
+    def purpose(self) -> str:
+        """What it is for."""
+
+    @property
+    def proof(self) -> str:
+        """The file that shows it is there, below the tool's folder."""
 
     def unpack(self, folder: Path) -> None:
         """Put the tool into an empty folder; `ToolUnavailableError` when its registry does not give it."""
