@@ -36,7 +36,7 @@ class Budget:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self)
+        return asdict(self) | {"kept_float": list(self.kept_float)}
 
 
 def read_budget_pairs(path: Path | None, allowed: float | None, card: ArtefactCard) -> LabelledPairs | None:

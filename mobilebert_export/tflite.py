@@ -30,7 +30,8 @@ def write_float_tflite(model: nn.Module, path: Path, buckets: Sequence[Bucket]) 
     """
     import litert_torch
 
-    named, converter = _Named(model).eval(), None
+    named = _Named(model).eval()
+    converter: Any = None
     for bucket in sorted(buckets, key=lambda bucket: -bucket.seq_len):
         example = {name: torch.ones(1, bucket.seq_len, dtype=torch.int32) for name in INPUT_NAMES}
         start = litert_torch.signature if converter is None else converter.signature
