@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -25,6 +26,7 @@ from matching.output import write_json
 
 SPECIAL = 3  # [CLS] A [SEP] B [SEP]
 PLAN = "plan.json"
+_PARTS = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9]")
 _REMEMBERED = 2_000_000  # distinct words whose ids a worker keeps
 
 
@@ -149,7 +151,13 @@ class WordCache(dict[str, list[int]]):
         """Tokenise a word that was not met before."""
         if len(self) >= _REMEMBERED:
             self.clear()
-        ids = self[word] = self._tokenizer.encode(word, add_special_tokens=False).ids
+        # A punctuation mark is a token of its own, so that a plain word is the same with a comma and without.
+        parts = _PARTS.findall(word) if word.isascii() and word.isprintable() else []
+        ids = self[word] = (
+            list(chain.from_iterable(map(self.__getitem__, parts)))
+            if len(parts) > 1
+            else self._tokenizer.encode(word, add_special_tokens=False).ids
+        )
         return ids
 
     def sentence(self, text: str) -> Sentence:

@@ -334,7 +334,7 @@ class _State:
 def checkpoint_activations(encoder: Encoder) -> None:
     """Recompute every layer in the backward pass instead of keeping what it computed in between."""
     for layer in dict.fromkeys(encoder.layers):  # layers that share all weights are one module
-        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)  # type: ignore[method-assign]
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
 
 
 def _counts(batch: dict[str, Tensor]) -> list[float]:

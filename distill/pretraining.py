@@ -179,7 +179,7 @@ def _development(
     """Fixed development batches with the plan's kind of pairs first, then the other kind."""
     kinds = sorted(("nsp", "sop"), key=lambda kind: kind != plan.examples.pairs)
     some = chunks[: plan.development_examples]
-    batches = {}
+    batches: dict[str, Sequence[dict[str, Any]]] = {}
     for kind in kinds:
         examples = Examples(corpus, some, replace(plan.examples, pairs=kind))
         drawn = [examples[(0, int(i))] for i in some]

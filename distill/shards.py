@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,17 @@ class SpecialTokens:
 
 def write_shard(path: Path, chunks: Sequence[tuple[list[list[int]], int, int]], vocab_size: int) -> None:
     """Write chunks (sentences, target, document) under a temporary name, then rename."""
-    kind = pa.uint16() if vocab_size <= 1 << 16 else pa.int32()
-    sentences, targets, documents = zip(*chunks, strict=True) if chunks else ((), (), ())
+    kind = np.uint16 if vocab_size <= 1 << 16 else np.int32
+    sentences = [s for chunk, _, _ in chunks for s in chunk]
+    tokens = np.fromiter(chain.from_iterable(sentences), kind)
+    starts = np.cumsum([0, *map(len, sentences)], dtype=np.int32)
+    first = np.cumsum([0, *(len(chunk) for chunk, _, _ in chunks)], dtype=np.int32)
+    lists = pa.ListArray.from_arrays(starts, pa.array(tokens))
     table = pa.table(
         {
-            "sentences": pa.array(sentences, pa.list_(pa.list_(kind))),
-            "target": pa.array(targets, pa.int32()),
-            "document": pa.array(documents, pa.int32()),
+            "sentences": pa.ListArray.from_arrays(first, lists),
+            "target": pa.array([target for _, target, _ in chunks], pa.int32()),
+            "document": pa.array([document for _, _, document in chunks], pa.int32()),
         }
     )
     partial = path.with_name(f".{path.name}.partial")
@@ -162,19 +167,19 @@ def special_tokens(path: Path) -> SpecialTokens:
 
     tokenizer = Tokenizer.from_file(str(path))
     vocabulary = tokenizer.get_vocab()
-    found = {
-        name: next((vocabulary[s] for s in spellings if s in vocabulary), None)
-        for name, spellings in (
-            ("cls", ("[CLS]",)),
-            ("sep", ("[SEP]",)),
-            ("mask", ("[MASK]",)),
-            ("pad", ("[PAD]", "<pad>")),
-        )
-    }
-    if missing := [name for name, value in found.items() if value is None]:
-        raise CorpusError(
-            f"{path}: the vocabulary has no {', '.join(missing)} token; give one of a BERT or an ALBERT"
-        )
+    found: dict[str, int] = {}
+    for name, spellings in (
+        ("cls", ("[CLS]",)),
+        ("sep", ("[SEP]",)),
+        ("mask", ("[MASK]",)),
+        ("pad", ("[PAD]", "<pad>")),
+    ):
+        known = [vocabulary[s] for s in spellings if s in vocabulary]
+        if not known:
+            raise CorpusError(
+                f"{path}: the vocabulary has no {spellings[0]} token; give one of a BERT or an ALBERT"
+            )
+        found[name] = known[0]
     size = tokenizer.get_vocab_size()
     pieces = [tokenizer.id_to_token(i) or "" for i in range(size)]
     # WordPiece marks what continues a word, SentencePiece what begins one.

@@ -44,7 +44,6 @@ def pretrain(
     """
     import json
     from dataclasses import replace
-    from typing import cast
 
     import torch
     from accelerate import PartialState
@@ -85,7 +84,7 @@ def pretrain(
         loaded = models.load_pretrained(teacher)
         if not isinstance(loaded, PretrainingHead):
             raise ConfigError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
-        master = cast(PretrainingHead, loaded)
+        master = loaded
     pupil = start(config, master, plan, shards)
     records = run(pupil, master, shards, plan, out, workers=workers, facts={"threads": threads})
     if PartialState().is_main_process:

@@ -123,8 +123,8 @@ def _transfer(
         console.print(table)
         return
     for name, record in climb(scale, shards, out, runs, seeds=seeds, cells=cells or tuple(CELLS)):
-        figures = {k: round(v, 4) for k, v in record["development"].items()}
-        console.print(f"{name}: {record['seconds']:.0f} s, {figures}", markup=False)
+        development = {k: round(v, 4) for k, v in record["development"].items()}
+        console.print(f"{name}: {record['seconds']:.0f} s, {development}", markup=False)
     # Every record of this scale that there is, also those of other seeds and earlier calls.
     found = sorted((out / "cells").glob(f"{scale}-*.json"))
     summary = summarise([json.loads(path.read_text(encoding="utf-8")) for path in found])
