@@ -113,10 +113,11 @@ def fit_linear(
     y_mean = sum(part.double().sum(0) for part in targets) / count
     gram, cross = old.new_zeros(old.shape[1], old.shape[1]), torch.zeros_like(old)
     for x, y in zip(inputs, targets, strict=True):
-        centred = x.double() - x_mean
-        residual = (y.double() - y_mean) - centred @ old.t()
-        gram += centred.t() @ centred / count
-        cross += residual.t() @ centred / count
+        # Products in the precision of the activations, sums over the batches in double.
+        centred = (x.double() - x_mean).to(x.dtype)
+        residual = (y.double() - y_mean).to(x.dtype) - centred @ old.t().to(x.dtype)
+        gram += (centred.t() @ centred).double() / count
+        cross += (residual.t() @ centred).double() / count
     strength = ridge * gram.diagonal().mean()
     step = torch.linalg.solve(gram + strength * torch.eye(len(gram), dtype=gram.dtype), cross.t())
     weight = old + step.t()
