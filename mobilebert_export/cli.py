@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "distill-encoder": "Teach a small BERT a large one's representations on plain text.",
     "probe": "Can a text's length be read off a network's representation of it?",
     "report": "A paper's tables and figures from recorded runs, beside its printed numbers.",
+    "picture": "Attention of teacher and student side by side; training curves.",
     "evaluate": "Figures of a model or an artefact on labelled pairs.",
     "corpus": "Turn plain text into token shards for pretraining.",
     "pretrain": "Pretrain a model, alone or under a teacher, by a strategy of stages.",
