@@ -225,6 +225,12 @@ def load_model(name: str) -> LoadedModel:
             f"the classifier has {network.num_labels}"
         )
     tokenizer = PairTokenizer.load(directory)
+    if not (directory / "vocab.txt").is_file():
+        raise ExportRequestError(
+            f"{directory}: no vocab.txt; an artefact's runtimes split text by WordPiece, not SentencePiece: "
+            "train this model on `mobilebert vocabulary --kind wordpiece`, or export the network alone with "
+            "mobilebert_export.tflite.write_float_tflite"
+        )
     if tokenizer.vocab_size > network.config.vocab_size:
         raise ExportRequestError(
             f"{directory}: tokenizer.json has {tokenizer.vocab_size} entries, "
