@@ -102,7 +102,7 @@ def test_bimpm_strategies_against_loops():
     _, bimpm, _ = small_networks()
     a, b = text_ids(4, 6, 3), text_ids(4, 5, 4)
     a_mask, b_mask = a != 0, b != 0
-    (ca, la), (cb, lb) = bimpm._encode(a, a_mask), bimpm._encode(b, b_mask)
+    (ca, la), (cb, lb) = (bimpm.encoder.read(bimpm.embed(ids), ids != 0) for ids in (a, b))
     got_a, got_b = bimpm.match(ca, cb, la, lb, a_mask, b_mask)
     size, views = 6, 3
     for row in range(4):
