@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 
 from mobilebert_export.artefact import INPUT_NAMES, OUTPUT_NAME, Bucket
@@ -53,3 +54,27 @@ def test_tflite_file_is_as_large_as_the_shared_parameters(tmp_path):
     assert (tmp_path / "m.tflite").stat().st_size <= 1.1 * size(model)
     runner = Interpreter(str(tmp_path / "m.tflite")).get_signature_runner()
     np.testing.assert_allclose(runner(**inputs())[OUTPUT_NAME], in_torch(model), atol=1e-5)
+
+
+def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
+    from distill.vocabulary import train_vocabulary
+    from mobilebert_export.exporter import ExportRequestError, load_model
+    from models import save_pretrained
+    from tests.test_vocabulary import text
+
+    train_vocabulary(text(100), "sentencepiece", 60, tmp_path / "pieces")
+    save_pretrained(build(SMALL, seed=0), tmp_path / "m", tokenizer_from=tmp_path / "pieces")
+    assert (tmp_path / "m" / "spiece.model").is_file()
+    with pytest.raises(ExportRequestError, match=r"no vocab\.txt.*--kind wordpiece.*write_float_tflite"):
+        load_model(str(tmp_path / "m"))
+
+
+def test_an_albert_with_a_wordpiece_vocabulary_loads_for_export(tmp_path):
+    from distill.vocabulary import train_vocabulary
+    from mobilebert_export.exporter import load_model
+    from models import save_pretrained
+    from tests.test_vocabulary import text
+
+    train_vocabulary(text(100), "wordpiece", 60, tmp_path / "pieces")
+    save_pretrained(build(SMALL, seed=0), tmp_path / "m", tokenizer_from=tmp_path / "pieces")
+    assert load_model(str(tmp_path / "m")).network.config.model_type == "albert"
