@@ -86,6 +86,7 @@ def test_int8_tflite_is_int8_where_the_time_and_the_bytes_are_and_float_where_it
         scale * (-128 - zero)
         for detail in details.values()
         if detail["dtype"] == np.int8 and len(detail["quantization_parameters"]["scales"]) == 1
+        if list(detail["quantization_parameters"]["scales"]) != [1.0]  # embedding rows: scales of their own
         for scale, zero in zip(
             detail["quantization_parameters"]["scales"],
             detail["quantization_parameters"]["zero_points"],
@@ -103,25 +104,37 @@ def test_dynamic_tflite_says_that_it_has_one_scale_per_channel():
 
 
 def test_a_table_of_rows_with_scales_gives_the_rounded_embeddings():
-    """Lookup of int8 rows times lookup of scales, against rounding each row by hand."""
+    """What the runtime looks up and multiplies, against the two tables of the file multiplied by hand."""
     from ai_edge_litert.interpreter import Interpreter
+    from ai_edge_litert.tools import flatbuffer_utils as fb
 
-    import models
-
-    folder = small_matcher.artefact("tflite", "int8")
-    graph = TfliteGraph.read(folder / "model.tflite")
-    product = next(op for op in graph.operators if graph.kind(op) == "MUL")
-    interpreter = Interpreter(str(folder / "model.tflite"), experimental_preserve_all_tensors=True)
+    path = small_matcher.artefact("tflite", "int8") / "model.tflite"
+    graph, model = TfliteGraph.read(path), fb.read_model(str(path))
+    interpreter = Interpreter(str(path), experimental_preserve_all_tensors=True)
     interpreter.allocate_tensors()
     ids = np.arange(1000, 1000 + small_matcher.SEQ_LEN, dtype=np.int32)[None]
     ones = np.ones_like(ids)
-    run = interpreter.get_signature_runner(graph.signature)
-    run(input_ids=ids, attention_mask=ones, token_type_ids=0 * ones)
-    found = interpreter.get_tensor(int(product.outputs[0])).reshape(len(ids[0]), -1)
-    table = models.load_pretrained(small_matcher.model_directory()).encoder.embeddings.word_embeddings.weight
-    rows = table.detach().numpy()[ids[0]].astype(np.float64)
-    steps = np.abs(rows).max(1, keepdims=True) / 127
-    np.testing.assert_allclose(found, np.round(rows / steps) * steps, rtol=1e-5, atol=1e-7)
+    interpreter.get_signature_runner(graph.signature)(
+        input_ids=ids, attention_mask=ones, token_type_ids=0 * ones
+    )
+    (product,) = (
+        op
+        for op in graph.operators
+        if graph.kind(op) == "MUL" and graph.shape(op.outputs[0]) == [small_matcher.SEQ_LEN, 32]
+        if all((made := graph.producer(t)) and graph.kind(made) == "EMBEDDING_LOOKUP" for t in op.inputs)
+    )
+    rows, scales = (
+        np.frombuffer(bytes(model.buffers[model.subgraphs[0].tensors[table].buffer].data), kind)
+        for table, kind in zip(
+            (graph.producer(tensor).inputs[1] for tensor in product.inputs),
+            (np.int8, np.float32),
+            strict=True,
+        )
+    )
+    expected = rows.reshape(len(scales), -1)[ids[0]] * scales[ids[0], None]
+    np.testing.assert_array_equal(interpreter.get_tensor(int(product.outputs[0])), expected)
+    largest = np.abs(rows.reshape(len(scales), -1).astype(int)).max(1)
+    assert set(largest) <= {0, 127}, "every row uses the whole range but the padding's zeros"
 
 
 def test_int16x8_has_16_bit_activations_in_its_linear_layers():
