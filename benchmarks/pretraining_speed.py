@@ -23,7 +23,7 @@ from distill.lesson import Lesson
 from distill.strategies import STRATEGIES, stages
 from matching.output import write_json
 
-BATCH, LENGTH, GUESSED = 16, 128, 19  # 15% of 125 tokens
+BATCH, LENGTH, GUESSED = 8, 128, 19  # 15% of 125 tokens
 PRESETS = {"minilm-l6": "BertForPreTraining", "matcher": "MobileBertForPreTraining"}
 
 
@@ -93,11 +93,13 @@ def compare(preset: str, rounds: int) -> dict[str, Any]:
 
 def main(out: Path, rounds: int = 15) -> None:
     """Measure every preset and write the record."""
-    found = {preset: compare(preset, rounds) for preset in PRESETS}
     about = {"batch": [BATCH, LENGTH], "guessed_tokens": GUESSED, "optimiser": "adamw", "rounds": rounds}
     about |= {"threads": torch.get_num_threads(), "torch": torch.__version__}
     about |= {"transformers": transformers.__version__, "machine": describe()}
-    write_json(out, about | {"presets": found})
+    found = {}
+    for preset in PRESETS:
+        found[preset] = compare(preset, rounds)
+        write_json(out, about | {"presets": found})
 
 
 if __name__ == "__main__":
