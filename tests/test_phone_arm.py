@@ -1,4 +1,4 @@
-"""Promise: an artefact's answers on Arm are those on x86, whatever the generation of the processor.
+"""Promise: an artefact's answers on Arm are those on x86 but for float rounding, whatever the processor.
 
 The bundle that goes to a phone runs here in user-mode emulation, which executes the real Arm kernels of the
 runtimes; a model of each generation picks other ones (plain, dot product, int8 matrix product, SVE).
@@ -31,10 +31,12 @@ SHIPPED = {"tflite": ROOT / "artefacts" / "matcher-int8", "onnx": ROOT / "artefa
 SHIPPED_PAIRS = {"tflite": 3, "onnx": 1}
 LIMIT_S = 1200
 pytestmark = pytest.mark.timeout(LIMIT_S + 60)
-# What the last bits of softmax and tanh may do to the probability of the shipped int8 matcher; seen: 2e-6.
-TFLITE_BOUND = 1e-4
-# Operators whose result may differ though their inputs are the same: approximations of exp, and float sums.
-APPROXIMATE = {("SOFTMAX", "float32"), ("TANH", "float32"), ("FULLY_CONNECTED", "float32")}
+# Float operators sum in another order on Arm: share of the largest logit.
+ROUNDING = 1e-5
+# What that may do to the probability of the shipped int8 matcher; seen: 2e-6.
+INT8_BOUND = 1e-4
+# TFLite operators whose result may differ though their inputs are the same; seen: the first two.
+APPROXIMATE = {("SOFTMAX", "float32"), ("FULLY_CONNECTED", "float32"), ("TANH", "float32")}
 
 
 def bundle(target):
@@ -111,13 +113,17 @@ def shipped(target):
 @pytest.mark.parametrize("cpu", CHOSEN)
 def test_float_tflite_differs_in_rounding_only(cpu, unpacked, tmp_path):
     here, there = compare(cpu, unpacked, artefact("tflite", "none"), PAIRS[:12], tmp_path)
-    assert np.allclose(here, there, rtol=0, atol=1e-5 * np.abs(here).max())
+    assert np.allclose(here, there, rtol=0, atol=ROUNDING * np.abs(here).max())
 
 
 @pytest.mark.parametrize("cpu", CHOSEN)
-def test_int8_onnx_is_bit_identical(cpu, unpacked, tmp_path):
+def test_int8_onnx_differs_in_rounding_only(cpu, unpacked, tmp_path):
+    """Its linear layers sum integers, which neither processor saturates; the products of attention are float.
+
+    An eight-bit sum that saturated, or one activation rounded another way, would be a thousand times more.
+    """
     here, there = compare(cpu, unpacked, artefact("onnx", "int8"), PAIRS[:12], tmp_path)
-    assert np.array_equal(here, there), np.abs(here - there).max()
+    assert np.allclose(here, there, rtol=0, atol=ROUNDING * np.abs(here).max())
 
 
 def differing_operators(cpu, unpacked, folder, count, tmp_path):
@@ -140,7 +146,7 @@ def differing_operators(cpu, unpacked, folder, count, tmp_path):
 
 
 def check_operators(cpu, unpacked, folder, count, tmp_path):
-    """Integer operators and conversions agree to the bit; of the float ones only a few may not."""
+    """Integer operators and conversions agree to the bit; of the float ones only `APPROXIMATE` may not."""
     compared, differ = differing_operators(cpu, unpacked, folder, count, tmp_path)
     assert ("FULLY_CONNECTED", "int8") in compared
     assert ("BATCH_MATMUL", "int8") in compared
@@ -159,19 +165,14 @@ def test_integer_operators_of_the_shipped_tflite_are_bit_identical(cpu, unpacked
     check_operators(cpu, unpacked, shipped("tflite"), 1, tmp_path)
 
 
+@pytest.mark.parametrize("target", SHIPPED)
 @pytest.mark.parametrize("cpu", CHOSEN)
-def test_shipped_int8_onnx_is_bit_identical(cpu, unpacked, tmp_path):
-    here, there = compare(cpu, unpacked, shipped("onnx"), PAIRS[: SHIPPED_PAIRS["onnx"]], tmp_path)
-    assert np.array_equal(here, there), np.abs(here - there).max()
-
-
-@pytest.mark.parametrize("cpu", CHOSEN)
-def test_shipped_int8_tflite_decides_alike(cpu, unpacked, tmp_path):
-    folder = shipped("tflite")
-    here, there = compare(cpu, unpacked, folder, PAIRS[: SHIPPED_PAIRS["tflite"]], tmp_path)
+def test_shipped_int8_decides_alike(cpu, target, unpacked, tmp_path):
+    folder = shipped(target)
+    here, there = compare(cpu, unpacked, folder, PAIRS[: SHIPPED_PAIRS[target]], tmp_path)
     matcher = Matcher.load(folder)
     one, other = positive_probability(here, matcher.card), positive_probability(there, matcher.card)
-    assert np.abs(one - other).max() <= TFLITE_BOUND
+    assert np.abs(one - other).max() <= INT8_BOUND
     assert [matcher.label(p) for p in one] == [matcher.label(p) for p in other]
 
 
