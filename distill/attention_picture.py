@@ -45,7 +45,7 @@ def attention_maps(encoder: Encoder, directory: Path, pair: Pair) -> AttentionMa
     inputs = {k: torch.from_numpy(v) for k, v in tokenizer.pad([(ids, types)], None).items()}
     with torch.inference_mode():
         scores = encoder(**inputs, capture=True).attention_scores
-    return AttentionMaps([names.id_to_token(i) for i in ids], [s[0].softmax(-1).numpy() for s in scores])
+    return AttentionMaps([str(names.id_to_token(i)) for i in ids], [s[0].softmax(-1).numpy() for s in scores])
 
 
 def divergence(teacher: np.ndarray, student: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ def draw(
     figure, axes = plt.subplots(
         count, shown, figsize=(panel * shown + 1.2, panel * count + 0.6), squeeze=False, layout="constrained"
     )
-    image = None
+    image: Any = None
     for i, row in enumerate(rows):
         for j, (who, maps) in enumerate((("teacher", teacher), ("student", student))):
             for head in range(shown):

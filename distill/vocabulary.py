@@ -167,7 +167,7 @@ def _sentencepiece(lines: Iterable[str], size: int, folder: Path) -> Tokenizer:
 def _wordpiece(lines: Iterable[str], size: int, folder: Path) -> Tokenizer:
     learner = BertWordPieceTokenizer(lowercase=True)
     learner.train_from_iterator(
-        lines, vocab_size=size, special_tokens=list(WORDPIECE_SPECIAL), show_progress=False
+        iter(lines), vocab_size=size, special_tokens=list(WORDPIECE_SPECIAL), show_progress=False
     )
     entries = sorted(learner.get_vocab().items(), key=lambda item: item[1])
     if len(entries) != size:
@@ -180,10 +180,10 @@ def _wordpiece(lines: Iterable[str], size: int, folder: Path) -> Tokenizer:
 
 def _figures(tokenizer: Tokenizer, sample: list[str]) -> dict[str, float]:
     encoded = tokenizer.encode_batch(sample, add_special_tokens=False)
-    unknown = tokenizer.token_to_id("<unk>" if tokenizer.token_to_id("<pad>") == 0 else "[UNK]")
+    unknown = {SENTENCEPIECE_SPECIAL[1], WORDPIECE_SPECIAL[1]}
     tokens = sum(len(e.ids) for e in encoded)
     words = sum(len(line.split()) for line in sample)
     return {
         "tokens_a_word": tokens / max(1, words),
-        "unknown_tokens": sum(e.ids.count(unknown) for e in encoded) / max(1, tokens),
+        "unknown_tokens": sum(name in unknown for e in encoded for name in e.tokens) / max(1, tokens),
     }

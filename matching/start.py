@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import nn
 
 import models
 from models.layers import Encoder
@@ -41,7 +40,7 @@ def start_model(name: str, head: str, num_labels: int = 2, seed: int = 0) -> Any
     if name == UNTRAINED:
         return models.build(models.preset(_BASELINE_PRESET), head, num_labels, seed)
     loaded = models.load_pretrained(start_directory(name))
-    encoder: nn.Module = loaded if isinstance(loaded, Encoder) else loaded.get_submodule("encoder")
+    encoder = cast(Encoder, loaded if isinstance(loaded, Encoder) else loaded.get_submodule("encoder"))
     model = models.build(encoder.config, head, num_labels, seed)
     given = encoder.state_dict()
     with torch.no_grad():
