@@ -1,6 +1,7 @@
 """From a model directory to a verified artefact folder: the whole path, in order.
 
-    check the request → load → rewrite exactly → write the float file → quantise → run and compare → measure → report → rename
+    check the request → load → rewrite exactly → write the float file → quantise → run and compare → measure
+    → report → rename
 
 Nothing is visible under the final name until every step has passed.
 """

@@ -185,15 +185,9 @@ def _rewrite_lines(rewrites: dict[str, Any] | None) -> list[str]:
     if rewrites is None:
         return []
     before, after = rewrites["work"]["before"], rewrites["work"]["after"]
-    kinds = sorted(
-        before["operators"] | after["operators"], key=lambda kind: -before["operators"].get(kind, 0)
-    )
-    lines = [
-        "## Rewrites",
-        "",
-        "Exact: the outputs in float64 stay the same, as measured after each pass.",
-        "",
-    ]
+    first, then = before["operators"], after["operators"]
+    kinds = sorted(first | then, key=lambda kind: -first.get(kind, 0))
+    lines = ["## Rewrites", "", "Exact: in float64 the outputs stay the same, measured after each pass.", ""]
     lines += _table(
         ("pass", "identity", "changed", "left", "relative difference"),
         (
@@ -211,12 +205,12 @@ def _rewrite_lines(rewrites: dict[str, Any] | None) -> list[str]:
         ("of one inference, in PyTorch", "before", "after"),
         (
             ("multiply-accumulates", f"{before['macs'] / 1e6:.1f} M", f"{after['macs'] / 1e6:.1f} M"),
-            *((kind, before["operators"].get(kind, 0), after["operators"].get(kind, 0)) for kind in kinds),
+            *((kind, first.get(kind, 0), then.get(kind, 0)) for kind in kinds),
         ),
     )
     if found := rewrites["equalisation"]:
         lines += [
-            "Equalised for int8; predicted noise over signal, summed over the readers of the tensors:",
+            "Equalised for int8; predicted noise over signal, summed over the tensors' readers:",
             "",
         ]
         lines += _table(

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from models.layers import NoNorm
 from quantize.algebra.streams import Basis, Stream, affine, change_basis, find_streams
 
-# A stream's scale may drift this far from 1, either way, before one explicit multiplication sets it back: 20
-# of float16's 30 binades. A trained stream stays within 2⁻⁷ to 2⁷; beyond lies a γ next to zero.
-SCALE_LIMIT = 2.0**10
+# A stream's scale may drift this far from 1, either way, before one explicit multiplication sets it back: the
+# normal numbers of float16. A trained stream stays within 2⁻⁷ to 2⁷; beyond lies a γ next to zero.
+SCALE_LIMIT = 2.0**14
 
 
 def fold_no_norm(network: nn.Module) -> tuple[dict[str, int], list[str]]:

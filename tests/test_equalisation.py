@@ -1,0 +1,79 @@
+"""Promise of quantize/equalisation: the same function, channels that share an int8 range fairly."""
+
+import numpy as np
+import pytest
+import torch
+
+from models import build
+from models.layers import NoNorm
+from quantize.algebra import simplify
+from quantize.algebra.proof import outputs_of, relative_difference
+from quantize.algebra.streams import Multiply, find_streams
+from quantize.equalisation import equalise, measure_channels
+from tests.test_algebra import encoded, randomise, tiny
+
+
+def scale_norms(network, seed=0, reach=30.0):
+    """Scale every NoNorm per channel by factors in [1/reach, reach]; undo them in the layers around."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for stream in find_streams(network):
+            before = None
+            for version in stream.versions:
+                size = version.writer.bias
+                factor = reach ** (2 * torch.rand(size.shape, generator=generator, dtype=size.dtype) - 1)
+                if before is not None:
+                    version.writer.weight.mul_(before[:, None])
+                    version.writer.bias.mul_(before)
+                version.norm.weight.mul_(factor if before is None else factor / before)
+                version.norm.bias.mul_(factor)
+                for reader in version.readers:
+                    reader.weight.div_(factor)
+                before = factor
+    return network
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["γ in [0.6, 1.6]", "some γ zero, tiny or negative"])
+@pytest.mark.parametrize(
+    "name", ["bert-base", "mobilebert", "mobilebert-tiny", "mobilebert-without-opt", "albert-base"]
+)
+def test_equalisation_is_an_identity_in_float64(name, special):
+    for head in ("pair_classifier", "pretraining"):
+        model = randomise(build(tiny(name), head).double(), 3, special)
+        folded = simplify(model).network
+        equalised = equalise(folded, encoded(1)).network
+        assert relative_difference(outputs_of(model, encoded()), outputs_of(equalised, encoded())) < 1e-10
+        unfolded = equalise(model, encoded(1)).network
+        assert relative_difference(outputs_of(model, encoded()), outputs_of(unfolded, encoded())) < 1e-10
+
+
+def test_scaled_norms_leave_no_trace():
+    """The promise that recovers a badly scaled model: the result does not depend on the basis."""
+    model = randomise(build(tiny("mobilebert")).double())
+    scaled = scale_norms(randomise(build(tiny("mobilebert")).double()))
+    assert relative_difference(outputs_of(model, encoded()), outputs_of(scaled, encoded())) < 1e-10
+    networks = [equalise(simplify(network).network, encoded(1)).network for network in (model, scaled)]
+    assert not any(isinstance(part, NoNorm | Multiply) for part in networks[1].modules())
+    found = [measure_channels(network, encoded(1)) for network in networks]
+    for name, (inputs, _) in found[0].items():
+        ours, theirs = inputs.reach, found[1][name][0].reach
+        # One step serves the whole tensor: a common factor is nothing to it.
+        torch.testing.assert_close(ours / ours.max(), theirs / theirs.max(), rtol=1e-6, atol=1e-9)
+
+
+def test_hidden_units_and_keys_share_their_ranges_better():
+    model = randomise(build(tiny("mobilebert")).double())
+    with torch.no_grad():  # one hidden unit ten thousand times the others, and as small a column behind it
+        block = model.encoder.layers[0]
+        block.intermediate.dense.weight[5] *= 1e4
+        block.intermediate.dense.bias[5] = 1e4
+        block.output.dense.weight[:, 5] /= 1e4
+    folded = simplify(model).network
+    done = equalise(folded, encoded(1))
+    assert done.report["hidden units"]["noise_after"] < 0.1 * done.report["hidden units"]["noise_before"]
+    before, after = measure_channels(folded, encoded(1)), measure_channels(done.network, encoded(1))
+    key = "encoder.encoder.layer.0.attention.self.key"
+    centre = after[key][1].centre.abs().max() / after[key][1].reach.max()
+    assert float(centre) < 1e-12
+    assert float(before[key][1].centre.abs().max()) > 0
+    assert np.isfinite(done.report["streams"]["noise_after"])
