@@ -55,7 +55,7 @@ def reproduce(
         return
     if study != "length-bias":
         raise BadParameter(f"{study!r} is unknown; expected length-bias, transfer", param_hint="STUDY")
-    names = {
+    names: dict[str, tuple[list[str] | None, list[str]]] = {
         "--data": (data, list(KNOWN)),
         "--arch": (arch, list(PAPER_ARCHITECTURES)),
         "--train-set": (train_set, list(TRAIN_SETS)),
