@@ -82,8 +82,7 @@ def fit_no_norm(inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> tuple[Te
         targets: the same parts of y.
     """
     count = sum(len(part) for part in inputs)
-    x_mean = sum(part.double().sum(0) for part in inputs) / count
-    y_mean = sum(part.double().sum(0) for part in targets) / count
+    x_mean, y_mean = (_sum(parts) / count for parts in (inputs, targets))
     covariance, variance = torch.zeros_like(x_mean), torch.zeros_like(x_mean)
     for x, y in zip(inputs, targets, strict=True):
         centred = x.double() - x_mean
@@ -109,8 +108,7 @@ def fit_linear(
     """
     old = linear.weight.double()
     count = sum(len(part) for part in inputs)
-    x_mean = sum(part.double().sum(0) for part in inputs) / count
-    y_mean = sum(part.double().sum(0) for part in targets) / count
+    x_mean, y_mean = (_sum(parts) / count for parts in (inputs, targets))
     gram, cross = old.new_zeros(old.shape[1], old.shape[1]), torch.zeros_like(old)
     for x, y in zip(inputs, targets, strict=True):
         # Products in the precision of the activations, sums over the batches in double.
@@ -122,6 +120,11 @@ def fit_linear(
     step = torch.linalg.solve(gram + strength * torch.eye(len(gram), dtype=gram.dtype), cross.t())
     weight = old + step.t()
     return weight, y_mean - weight @ x_mean
+
+
+def _sum(parts: Sequence[Tensor]) -> Tensor:
+    """Parts (N, C) summed over all their rows in double precision: (C,)."""
+    return torch.stack([part.double().sum(0) for part in parts]).sum(0)
 
 
 class _Fitter:

@@ -80,7 +80,7 @@ def rewrite(
 
     keep("original", original, None)
     keep("fitted", copy, "model" if taught is None else "fitted")
-    if taught is not None and held is not None:
+    if taught is not None and held is not None and recover_pairs is not None:
         from distill.recovery import recovery_recipe
         from distill.transfer import distil
 
