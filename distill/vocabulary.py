@@ -130,7 +130,7 @@ def _sentencepiece(lines: Iterable[str], size: int, folder: Path) -> Tokenizer:
         import sentencepiece
     except ImportError as error:
         raise VocabularyError(
-            "a SentencePiece vocabulary needs the package sentencepiece; run `pip install sentencepiece`"
+            "this vocabulary needs sentencepiece; run `pip install 'mobilebert-export[vocabulary]'`"
         ) from error
     normalise = _normalizer().normalize_str
     pad, unknown, *control = SENTENCEPIECE_SPECIAL
