@@ -67,6 +67,10 @@ class ChannelRange:
         """The largest magnitude."""
         return torch.maximum(-self.low, self.high)
 
+    def over(self, scale: Tensor) -> ChannelRange:
+        """The range of x / scale, scale > 0."""
+        return ChannelRange(self.low / scale, self.high / scale, self.power / scale**2)
+
     def shifted(self, shift: Tensor) -> ChannelRange:
         """The range of x - shift. The mean square is bounded by that of the centred range."""
         low, high = self.low - shift, self.high - shift
@@ -96,6 +100,10 @@ class Equalised:
     report: dict[str, Any] = field(default_factory=dict)
 
 
+# Input and output of a layer, by its id; kept up to date while layers are rewritten.
+Measured = dict[int, tuple[ChannelRange, ChannelRange]]
+
+
 def equalise(network: nn.Module, calibration: Mapping[str, NDArray[np.int32]]) -> Equalised:
     """A new network with the same inputs and outputs whose tensors suit int8; the one given is untouched.
 
@@ -121,9 +129,6 @@ def equalise(network: nn.Module, calibration: Mapping[str, NDArray[np.int32]]) -
         for kind, pairs in groups.items()
     }
     return Equalised(work.to(dtype), report)
-
-
-Measured = Mapping[int, tuple[ChannelRange, ChannelRange]]
 
 
 def measure_channels(
@@ -240,6 +245,8 @@ def _streams(network: nn.Module, found: Measured) -> Iterator[tuple[float, float
                 multiply = version.norm.factor.detach() * scales[number - 1] / scale
             bases.append(Basis(scale, torch.zeros_like(scale), multiply))
         change_basis(stream, bases)
+        for version, scale in zip(stream.versions, [scales[0], *scales], strict=False):
+            _note_output(version.writer, scale, found)
 
 
 def _segments(stream: Stream) -> list[tuple[Version, ...]]:
@@ -255,7 +262,7 @@ def _read_tensor(version: Version, found: Measured) -> QuantisedTensor:
 
 
 def _reader(reader: nn.Linear, found: Measured) -> tuple[Tensor, Tensor]:
-    return reader.weight.detach(), found[id(reader)][1].power
+    return reader.weight.detach().clone(), found[id(reader)][1].power
 
 
 def _hidden_units(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]:
@@ -269,7 +276,7 @@ def _hidden_units(network: nn.Module, found: Measured) -> Iterator[tuple[float, 
                 continue
             tensor = QuantisedTensor(found[id(second)][0], (_reader(second, found),))
             scale = balancing_scale([tensor])
-            _write(first, scale)
+            _write(first, scale, found)
             read(second, scale, torch.zeros_like(scale))
             yield _noises([tensor], scale)
 
@@ -287,8 +294,8 @@ def _keys(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]:
         scale = (_positive(asked.reach) / _positive(centred.reach)).sqrt()
         noises = _product_noise(asked, centred, torch.ones_like(scale)), _product_noise(asked, centred, scale)
         _add_bias(key, -seen.centre)
-        _write(query, scale)
-        _write(key, 1 / scale)
+        _write(query, scale, found)
+        _write(key, 1 / scale, found)
         yield noises
 
 
@@ -311,7 +318,7 @@ def _words(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]
     size = table.shape[1]
     seen, signal = found[id(reader)][0], found[id(reader)][1].power
     # One matrix per neighbour; (H, 3E [+ 1]) → three of (H, E).
-    blocks = reader.weight.detach()[:, : 3 * size].split(size, dim=1)
+    blocks = reader.weight.detach()[:, : 3 * size].clone().split(size, dim=1)
     columns = ChannelRange(table.detach().amin(0), table.detach().amax(0), seen.power[size : 2 * size])
     tensor = QuantisedTensor(columns, tuple((block, signal) for block in blocks), (columns,))
     scale = balancing_scale([tensor])
@@ -321,12 +328,18 @@ def _words(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]
     yield _noises([tensor], scale)
 
 
-def _write(layer: nn.Linear, scale: Tensor) -> None:
+def _write(layer: nn.Linear, scale: Tensor, found: Measured) -> None:
     """Let a layer write x̃ where x = scale ∘ x̃."""
     with torch.no_grad():
         layer.weight.div_(scale[:, None])
         if layer.bias is not None:
             layer.bias.div_(scale)
+    _note_output(layer, scale, found)
+
+
+def _note_output(layer: nn.Linear, scale: Tensor, found: Measured) -> None:
+    inputs, output = found[id(layer)]
+    found[id(layer)] = inputs, output.over(scale)
 
 
 def _add_bias(layer: nn.Linear, value: Tensor) -> None:

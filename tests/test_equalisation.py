@@ -4,33 +4,14 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.equalisation import scale_norms
 from models import build
 from models.layers import NoNorm
 from quantize.algebra import simplify
 from quantize.algebra.proof import outputs_of, relative_difference
-from quantize.algebra.streams import Multiply, find_streams
+from quantize.algebra.streams import Multiply
 from quantize.equalisation import equalise, measure_channels
 from tests.test_algebra import encoded, randomise, tiny
-
-
-def scale_norms(network, seed=0, reach=30.0):
-    """Scale every NoNorm per channel by factors in [1/reach, reach]; undo them in the layers around."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for stream in find_streams(network):
-            before = None
-            for version in stream.versions:
-                size = version.writer.bias
-                factor = reach ** (2 * torch.rand(size.shape, generator=generator, dtype=size.dtype) - 1)
-                if before is not None:
-                    version.writer.weight.mul_(before[:, None])
-                    version.writer.bias.mul_(before)
-                version.norm.weight.mul_(factor if before is None else factor / before)
-                version.norm.bias.mul_(factor)
-                for reader in version.readers:
-                    reader.weight.div_(factor)
-                before = factor
-    return network
 
 
 @pytest.mark.parametrize("special", [False, True], ids=["γ in [0.6, 1.6]", "some γ zero, tiny or negative"])
