@@ -19,7 +19,8 @@ def inherit_pretraining(config: EncoderConfig, teacher: PretrainingHead, seed: i
 
     A bottleneck student of a plain BERT keeps the classifier exactly: the word embedding is the first E
     columns of the teacher's, the head's own matrix the others, and the convolution starts as the best linear
-    map from the former to all. A Kronecker student of the same shape starts as the teacher's nearest Kronecker sums.
+    map from the former to all. A Kronecker student of the same shape starts as the teacher's nearest
+    Kronecker sums.
 
     Raises:
         ConfigError: feature maps or vocabularies differ, or a tensor has no counterpart.

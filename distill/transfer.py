@@ -57,7 +57,11 @@ def distil(
     Raises:
         ResumeError: `out` holds a run of another teacher, student, seed, recipe or data.
     """
-    known = {"teacher": weights_hash(teacher), "student": weights_hash(student), "recipe": asdict(recipe)}
+    known: dict[str, Any] = {
+        "teacher": weights_hash(teacher),
+        "student": weights_hash(student),
+        "recipe": asdict(recipe),
+    }
     known |= {"data": values_hash(pairs, np.asarray(labels)), "seed": (facts or {}).get("seed")}
     claim(out, known)
     freeze(teacher, frozen=True)

@@ -37,7 +37,7 @@ def write_float_onnx(model: nn.Module, path: Path, buckets: Sequence[Bucket], op
         example,
         input_names=list(INPUT_NAMES),
         output_names=[OUTPUT_NAME],
-        dynamic_shapes=free and tuple({1: free} for _ in INPUT_NAMES),
+        dynamic_shapes=tuple({1: free} for _ in INPUT_NAMES) if free is not None else None,
         opset_version=opset,
         dynamo=True,
         verbose=False,

@@ -55,13 +55,15 @@ def _export_network(config: Any, name: str, cache: Path, console: Console) -> No
     """Convert one network and quantise the converted file, each unless it is there."""
     from mobilebert_export.exporter import ExportRequest, quantise, write_float
     from models import build
+    from quantize.algebra import simplify
     from quantize.recipes import find_recipe
 
     plain, quantised = (cache / f"{name}-{quant}" for quant in QUANTS)
     if not (plain / BARE_FILE).is_file():
         with step(console, f"Convert {name}, random weights"), silenced():
             request = ExportRequest(out=plain, target=TARGET, quant="none", seq_len=SEQ_LEN)
-            network, lengths = build(config, seed=0), (Bucket(SEQ_LEN, f"seq_{SEQ_LEN}"),)
+            # As `mobilebert export` does; equalised ranges change no operator, so the int8 file goes without.
+            network, lengths = simplify(build(config, seed=0)).network, (Bucket(SEQ_LEN, f"seq_{SEQ_LEN}"),)
             _complete(plain, "none", lambda path: write_float(network, path, request, lengths))
     if not (quantised / BARE_FILE).is_file():
         with step(console, f"Quantise {name}"), silenced():

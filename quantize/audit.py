@@ -166,7 +166,8 @@ class _Products(TorchFunctionMode):
         self.number += 1
         if not self.known:
             result = func(*args, **(kwargs or {}))
-            self._survey("linear" if func is F.linear else "matmul", *args[:2], result)
+            left, right = args[:2]
+            self._survey("linear" if func is F.linear else "matmul", left, right, result)
             return result
         if self.number not in self.chosen:
             return func(*args, **(kwargs or {}))

@@ -53,7 +53,10 @@ def _scaled_lookup(model: Any, graph: Any, op: Any, unpacked: Any, scales: int) 
     first = len(graph.tensors)
     graph.tensors += [rows, row_scales, scale_table]
     table.quantization = _new(
-        schema.QuantizationParametersT, scale=np.float32([1]), zeroPoint=np.int64([0]), quantizedDimension=0
+        schema.QuantizationParametersT,
+        scale=np.ones(1, np.float32),
+        zeroPoint=np.zeros(1, np.int64),
+        quantizedDimension=0,
     )
     ids, builtin = op.inputs[0], schema.BuiltinOperator
     product = schema.MulOptionsT()
@@ -61,20 +64,20 @@ def _scaled_lookup(model: Any, graph: Any, op: Any, unpacked: Any, scales: int) 
         _new(
             schema.OperatorT,
             opcodeIndex=_opcode(model, builtin.EMBEDDING_LOOKUP, _INT8_LOOKUP),
-            inputs=np.int32([ids, unpacked.inputs[0]]),
-            outputs=np.int32([first]),
+            inputs=np.array([ids, unpacked.inputs[0]], np.int32),
+            outputs=np.array([first], np.int32),
         ),
         _new(
             schema.OperatorT,
             opcodeIndex=_opcode(model, builtin.EMBEDDING_LOOKUP, 1),
-            inputs=np.int32([ids, first + 2]),
-            outputs=np.int32([first + 1]),
+            inputs=np.array([ids, first + 2], np.int32),
+            outputs=np.array([first + 1], np.int32),
         ),
         _new(
             schema.OperatorT,
             opcodeIndex=_opcode(model, builtin.MUL, 1),
-            inputs=np.int32([first, first + 1]),
-            outputs=np.int32(op.outputs),
+            inputs=np.array([first, first + 1], np.int32),
+            outputs=np.array(op.outputs, np.int32),
             builtinOptionsType=schema.BuiltinOptions.MulOptions,
             builtinOptions=product,
         ),

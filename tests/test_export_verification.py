@@ -129,7 +129,8 @@ def test_the_reference_restores_the_order_of_the_pairs():
 
 def test_an_export_beyond_its_tolerance_leaves_nothing(tmp_path):
     out = tmp_path / "sub" / "artefact"
-    with pytest.raises(VerificationError, match=r"artefact: differs .* 224 pairs: 32 tokens: max \|Δlogit\|") as caught:
+    differs = r"artefact: differs .* 224 pairs: 32 tokens: max \|Δlogit\|"
+    with pytest.raises(VerificationError, match=differs) as caught:
         small_matcher.report("onnx", "none", out, atol=1e-12)
     assert caught.value.exit_code == 1
     assert list(tmp_path.iterdir()) == []

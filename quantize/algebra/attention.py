@@ -25,7 +25,8 @@ def fold_query_scale(network: nn.Module) -> tuple[dict[str, int], list[str]]:
     Returns:
         Counts of what changed, and what was left as it was, with the reason.
     """
-    changed, skipped = 0, []
+    changed = 0
+    skipped: list[str] = []
     for path, attention, _ in attentions(network):
         if attention.scale == 1.0:
             continue
@@ -49,7 +50,7 @@ def drop_key_bias(network: nn.Module) -> tuple[dict[str, int], list[str]]:
     changed = 0
     for _, attention, _ in attentions(network):
         changed += attention.key.bias is not None
-        attention.key.bias = None
+        attention.key.register_parameter("bias", None)
     return {"key biases dropped": changed}, []
 
 
@@ -66,6 +67,6 @@ def move_value_bias(network: nn.Module) -> tuple[dict[str, int], list[str]]:
         with torch.no_grad():
             # The layer itself is asked, so that a Kronecker one is served as well.
             output.bias.copy_(output(attention.value.bias))
-        attention.value.bias = None
+        attention.value.register_parameter("bias", None)
         changed += 1
     return {"value biases moved": changed}, []

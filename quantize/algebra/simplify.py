@@ -104,7 +104,7 @@ def simplify(
             before = after
         reports.append(PassReport(name, _identity(name), changed, tuple(skipped), difference))
     for parameter in work.parameters():
-        parameter.requires_grad_(requires_grad=False)
+        parameter.requires_grad = False
     return Simplified(work.to(dtype), tuple(reports))
 
 
