@@ -174,7 +174,7 @@ def to_markdown(record: dict[str, Any]) -> str:
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
-    """Bars of the rms error of the logits per variant, logarithmic."""
+    """The rms error of the logits per variant, logarithmic."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -183,9 +183,11 @@ def draw(record: dict[str, Any], path: Path) -> None:
     names = [one["variant"] for one in record["variants"]]
     errors = [one["rms_logit_error"] for one in record["variants"]]
     figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
-    bars = axes.barh(names, errors, color=["#4477aa"] * 3 + ["#ee6677"] * 3)
-    axes.bar_label(bars, [f"{error:.3f}" for error in errors], padding=3)
+    axes.scatter(errors, names, color=["#4477aa"] * 3 + ["#ee6677"] * 3)
+    for name, error in zip(names, errors, strict=True):
+        axes.annotate(f"{error:.3f}", (error, name), xytext=(8, -4), textcoords="offset points")
     axes.set(xscale="log", xlabel="rms error of int8 logits", xlim=(min(errors) / 2, max(errors) * 3))
+    axes.grid(axis="x", alpha=0.3)
     axes.invert_yaxis()
     figure.savefig(path, dpi=120)
 

@@ -24,7 +24,7 @@ class Rewritten:
 
 
 def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded | None) -> Rewritten:
-    """Simplify a network for conversion; with static int8 ranges also equalise it.
+    """Simplify a network for conversion; with static 8-bit ranges also equalise it.
 
     Args:
         network: the trained pair classifier, which stays as it is.
@@ -48,7 +48,7 @@ def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded |
         "work": {when: {"operators": found.operators, "macs": found.macs} for when, found in work.items()},
         "equalisation": None,
     }
-    if calibration is None or recipe.activations != "int8-static":
+    if calibration is None or not recipe.needs_calibration or recipe.activation_bits != 8:
         return Rewritten(simplified.network, report)
     equalised = equalise(simplified.network, calibration)
     return Rewritten(equalised.network, report | {"equalisation": equalised.report})
