@@ -11,8 +11,8 @@ from quantize.algebra.streams import encoder_of
 def first_row_only(network: nn.Module) -> tuple[dict[str, int], list[str]]:
     """Row i of a layer's output depends on row i of its query, residuals and feed-forward networks alone.
 
-    A pair classifier reads the [CLS] row of the last layer. Its keys and values come from every row, all else
-    is computed for one: per layer 2·S·H·W (keys, values) + … instead of everything, S times.
+    A pair classifier reads the [CLS] row of the last layer. Its keys and values come from every row; queries,
+    attention, feed-forward networks and bottlenecks are computed for one row instead of S.
 
     Returns:
         Counts of what changed; heads that read every row are left as they are.
