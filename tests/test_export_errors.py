@@ -116,7 +116,7 @@ def test_an_audit_of_what_cannot_be_audited_is_refused(work):
     assert "nowhere" in refused(work, "quantize-audit", "nowhere", "--out", "new")
     assert "is a file" in refused(work, "quantize-audit", "model", "--out", "good.tsv")
     assert "measures no ranges" in refused(work, "quantize-audit", "model", "--quant", "none", "--out", "new")
-    assert "format" in refused(work, "quantize-audit", "old", "--out", "new")
+    assert "export the artefact again" in refused(work, "quantize-audit", "old", "--out", "new")
     assert "8 to 128" in refused(work, "quantize-audit", "model", "--seq-len", "999", "--out", "new")
 
 

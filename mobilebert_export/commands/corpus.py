@@ -62,5 +62,6 @@ def corpus(
     m = built.meta
     console.print(
         f"{out}: {m['documents']:,} documents, {m['chunks']:,} chunks, {m['tokens']:,} tokens "
-        f"in {len(m['shards'])} shards; {seconds:.1f} s"
+        f"in {len(m['shards'])} shards; {seconds:.1f} s",
+        soft_wrap=True,
     )
