@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mobilebert_export.artefact import INPUT_NAMES, MODEL_FILES, ArtefactCard, ArtefactError, read_card
-from mobilebert_export.runtime import Backend, open_backend
+from mobilebert_export.runtime import Backend, onnx_options, open_backend
 
 BARE_FILE = "bare.json"
 
@@ -120,10 +120,7 @@ class _BareOnnx:
     def __init__(self, model: Path, threads: int) -> None:
         import onnxruntime
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
+        options = onnx_options(onnxruntime, threads)
         try:
             self.session = onnxruntime.InferenceSession(
                 str(model), options, providers=["CPUExecutionProvider"]

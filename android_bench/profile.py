@@ -25,6 +25,7 @@ from android_bench.bare import describe
 from android_bench.latency import Inputs, encode
 from android_bench.pairs import PAIRS
 from android_bench.rounds import WorkerError
+from mobilebert_export.runtime import onnx_options
 
 WARM_UP, RUNS = 10, 30
 LIMIT_S = 300.0
@@ -136,9 +137,7 @@ def _profile_onnx(model: Path, _: int, rows: list[dict[str, Any]], threads: int)
     import onnxruntime
 
     def session(**extra: Any) -> Any:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 3
+        options = onnx_options(onnxruntime, threads)
         for name, value in extra.items():
             setattr(options, name, value)
         return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,6 +11,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.implementations import BertWordPieceTokenizer
 from tokenizers.models import Unigram
 
+import models
 from matching.output import refuse_finished, write_json
 
 KINDS = ("sentencepiece", "wordpiece")
@@ -62,23 +61,15 @@ def train_vocabulary(
     if kind not in KINDS:
         raise VocabularyError(f"--kind {kind!r} is unknown; expected one of {', '.join(KINDS)}")
     refuse_finished(out, force=force)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     sample: list[str] = []
     counted = _Counted(islice(lines, most_lines), sample)
-    try:
+    with models.replacing_directory(out) as folder:
         train = _sentencepiece if kind == "sentencepiece" else _wordpiece
         tokenizer = train(counted, size, folder)
         tokenizer.save(str(folder / "tokenizer.json"))
         record = {"kind": kind, "entries": tokenizer.get_vocab_size(), "lines": counted.lines}
         record |= _figures(tokenizer, sample) | (facts or {})
         write_json(folder / "vocabulary.json", record)
-        folder.chmod(0o755)
-        if out.exists():
-            shutil.rmtree(out)
-        folder.rename(out)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return record
 
 

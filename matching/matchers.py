@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -148,18 +146,10 @@ class WordMatcher(Matcher):
             "max_words": self.max_words,
             "vectors": self.vectors.source | {"rows": len(self.vectors.table)},
         }
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-        try:
+        with models.replacing_directory(directory) as partial:
             save_file(self.network.state_dict(), partial / "model.safetensors")
             (partial / _CONFIG_FILE).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
             (settings or MatcherSettings()).save(partial)
-            partial.chmod(0o755)
-            if directory.exists():
-                shutil.rmtree(directory)
-            partial.rename(directory)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 class EncoderMatcher(Matcher):

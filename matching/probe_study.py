@@ -17,7 +17,7 @@ from matching.probing import BINS, MAJORITY, ProbeConfig, ProbeError, SentLen, p
 from matching.recorded_runs import read_json
 from matching.representations import bert_representations
 from matching.wordpiece import PairTokenizer
-from models.layers import Encoder
+from models.layers import encoder_of
 
 RECURRENT = ("bimpm", "esim")
 _TRAINED_ON = "original"  # Table 3 probes the matchers of the original training sets
@@ -57,7 +57,7 @@ def subjects(names: Sequence[str], runs: Path | None, random_networks: int) -> l
         if name in RECURRENT:
             found += [Subject(name, "untrained", None, seed, None) for seed in range(random_networks)]
         else:
-            source = Path(name) if Path(name).is_dir() else models.packaged_directory(name)
+            source = models.find_directory(name)
             found.append(Subject(_arch(source, name), "untrained", None, 0, source))
     if runs is not None:
         if not runs.is_dir():
@@ -86,8 +86,7 @@ def representations(subject: Subject, texts: Sequence[str]) -> dict[str, Tensor]
         return {"bilstm_max": torch.from_numpy(cast(WordMatcher, matcher).represent(texts))}
     source = cast(Path, subject.source)
     model = models.load_pretrained(source)
-    encoder = cast(Encoder, model if isinstance(model, Encoder) else model.encoder)
-    return bert_representations(encoder, PairTokenizer.load(source), texts)
+    return bert_representations(encoder_of(model), PairTokenizer.load(source), texts)
 
 
 class ProbeRecord:

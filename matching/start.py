@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 import models
-from models.layers import Encoder
+from models.layers import encoder_of
 
 SHIPPED, UNTRAINED = "shipped", "untrained"
 # What "untrained" is: the architecture and tokenizer of the packaged encoder, with random weights.
@@ -26,9 +26,9 @@ def start_directory(name: str) -> Path:
     """
     if name == SHIPPED:
         return models.shipped_directory()
-    if name != UNTRAINED and Path(name).is_dir():
-        return Path(name)
-    return models.packaged_directory(_BASELINE_TOKENIZER if name == UNTRAINED else name)
+    return (
+        models.packaged_directory(_BASELINE_TOKENIZER) if name == UNTRAINED else models.find_directory(name)
+    )
 
 
 def start_model(name: str, head: str, num_labels: int = 2, seed: int = 0) -> Any:
@@ -39,8 +39,7 @@ def start_model(name: str, head: str, num_labels: int = 2, seed: int = 0) -> Any
     """
     if name == UNTRAINED:
         return models.build(models.preset(_BASELINE_PRESET), head, num_labels, seed)
-    loaded = models.load_pretrained(start_directory(name))
-    encoder = cast(Encoder, loaded if isinstance(loaded, Encoder) else loaded.get_submodule("encoder"))
+    encoder = encoder_of(models.load_pretrained(start_directory(name)))
     model = models.build(encoder.config, head, num_labels, seed)
     given = encoder.state_dict()
     with torch.no_grad():

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from android_bench.bare import BARE_FILE, BareModel
-from android_bench.paper import QUANTS, SEQ_LEN, PaperTable
+from android_bench.paper import QUANTS, SEQ_LEN, PaperTable, artefact_names
 from mobilebert_export import samples
 from mobilebert_export.artefact import INPUT_NAMES, MODEL_FILES, Bucket
 from mobilebert_export.console import silenced, step
@@ -48,7 +48,7 @@ def export_table(table: PaperTable, cache: Path, console: Console) -> list[Path]
     configs = table_configs()
     for row in table.rows:
         _export_network(configs[row.name], row.name, cache, console)
-    return [cache / f"{row.name}-{quant}" for row in table.rows for quant in QUANTS]
+    return [cache / name for name in artefact_names(table)]
 
 
 def _export_network(config: Any, name: str, cache: Path, console: Console) -> None:

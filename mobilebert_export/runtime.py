@@ -193,13 +193,7 @@ class _OnnxBackend:
 def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
     onnxruntime, package = _first_installed({"onnxruntime": "onnxruntime"}, model)
     _require_version(package, card.minimum_runtime.get("onnxruntime", "0"), package)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only; a refused file is reported below
-    # Spinning threads slow everything down as soon as there are more of them than cores.
-    spin = "1" if threads <= (os.cpu_count() or 1) else "0"
-    options.add_session_config_entry("session.intra_op.allow_spinning", spin)
+    options = onnx_options(onnxruntime, threads)
     try:
         session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its exceptions share no public base class
@@ -221,6 +215,18 @@ def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, 
         (specs(session.get_inputs(), bucket.seq_len), specs(session.get_outputs(), bucket.seq_len))
         for bucket in card.buckets
     ]
+
+
+def onnx_options(onnxruntime: Any, threads: int) -> Any:
+    """Session options for one model on so many threads, the same wherever a model is run or measured."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only; a refused file is reported by the caller
+    # Spinning threads slow everything down as soon as there are more of them than cores.
+    spin = "1" if threads <= (os.cpu_count() or 1) else "0"
+    options.add_session_config_entry("session.intra_op.allow_spinning", spin)
+    return options
 
 
 def _first_installed(packages: Mapping[str, str], model: Path) -> tuple[Any, str]:

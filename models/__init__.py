@@ -3,7 +3,7 @@
 from models.config import ConfigError, EncoderConfig
 from models.heads import HEADS, PairClassifier, PretrainingHead, SpanQA, build
 from models.inventory import inventory
-from models.packaged import packaged_directory
+from models.packaged import find_directory, packaged_directory
 from models.presets import PRESETS, preset
 from models.pretrained import (
     MatcherSettings,
@@ -11,6 +11,7 @@ from models.pretrained import (
     load_classifier,
     load_pretrained,
     read_config,
+    replacing_directory,
     save_pretrained,
     shipped_directory,
 )
@@ -26,12 +27,14 @@ __all__ = [
     "PretrainingHead",
     "SpanQA",
     "build",
+    "find_directory",
     "inventory",
     "load_classifier",
     "load_pretrained",
     "packaged_directory",
     "preset",
     "read_config",
+    "replacing_directory",
     "save_pretrained",
     "shipped_directory",
 ]

@@ -20,7 +20,7 @@ from models.kronecker import (
     nearest_kronecker,
     second_factor,
 )
-from models.layers import Encoder
+from models.layers import Encoder, encoder_of
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -124,7 +124,7 @@ def compress(
     Raises:
         KroneckerError: the model is factored already, or as `factored_layers`.
     """
-    encoder = _encoder(model)
+    encoder = encoder_of(model)
     if encoder.config.kronecker:
         raise KroneckerError("this model is Kronecker-factored already; compress the dense one it came from")
     planned = factored_layers(encoder, rules)
@@ -139,14 +139,9 @@ def compress(
     # The copy takes the factored layers for copies of the dense ones, which are never copied themselves.
     compressed = copy.deepcopy(model, cast(dict[int, object], replaced))
     config = replace(encoder.config, kronecker=tuple(rules))
-    for part in (compressed, _encoder(compressed)):
+    for part in (compressed, encoder_of(compressed)):
         cast(Encoder, part).config = config
     return compressed, found
-
-
-def _encoder(model: nn.Module) -> Encoder:
-    """The encoder inside a head, or the model itself."""
-    return model if isinstance(model, Encoder) else cast(Encoder, model.encoder)
 
 
 def _factored(layer: FactoredLayer, dense: nn.Module) -> KroneckerLinear | KroneckerEmbedding:

@@ -216,6 +216,11 @@ class Encoder(nn.Module):
         return EncoderOutput(x, pooled, hidden_states if capture else [], attention_scores)
 
 
+def encoder_of(model: nn.Module) -> Encoder:
+    """The encoder inside a head, or the model itself."""
+    return model if isinstance(model, Encoder) else cast(Encoder, model.encoder)
+
+
 def initialise(module: nn.Module, std: float) -> None:
     """BERT's initialisation: N(0, std) matrices, zero biases, norms at identity, the pad row at zero."""
     for part in module.modules():

@@ -33,6 +33,11 @@ PACKAGES: dict[str, Package] = {
 }
 
 
+def find_directory(name: str) -> Path:
+    """A model directory by its path, or by the name of a packaged encoder; raises as `packaged_directory`."""
+    return Path(name) if Path(name).is_dir() else packaged_directory(name)
+
+
 def packaged_directory(name: str) -> Path:
     """The model directory of a packaged encoder.
 

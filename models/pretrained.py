@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -170,16 +172,22 @@ def save_pretrained(
     Raises:
         ModelFileError: `tokenizer_from` lacks a tokenizer file.
     """
-    directory = Path(directory)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-    try:
+    with replacing_directory(Path(directory)) as partial:
         _write(model, partial, half)
         if tokenizer_from is not None:
             _copy_tokenizer(Path(tokenizer_from), partial)
         if settings is not None:
             settings.save(partial)
-        partial.chmod(0o755)
+
+
+@contextmanager
+def replacing_directory(directory: Path) -> Iterator[Path]:
+    """A temporary folder beside `directory` that takes its place at the end; deleted on an exception."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    try:
+        yield partial
+        partial.chmod(0o755)  # mkdtemp makes it private
         if directory.exists():
             shutil.rmtree(directory)
         partial.rename(directory)

@@ -46,7 +46,7 @@ def corpus(
     from matching.output import write_json
 
     recipe = ExampleRecipe(pairs, masking, seed)
-    source = Path(vocab) if Path(vocab).is_dir() else models.packaged_directory(vocab)
+    source = models.find_directory(vocab)
     console, started = Console(stderr=True), time.perf_counter()
     with console.status("building") as status:
         built = build(

@@ -28,7 +28,7 @@ def distill_encoder(
     the pooled output are matched. Leaves OUT/model, to fine-tune with `train-matcher --arch OUT/model`, and
     OUT/representations.json.
     """
-    from typing import Any, cast
+    from typing import Any
 
     import torch
     from rich.console import Console
@@ -39,13 +39,12 @@ def distill_encoder(
     from matching.output import refuse_finished
     from matching.pairs import PairFileError, read_pairs
     from matching.wordpiece import PairTokenizer
-    from models.layers import Encoder
+    from models.layers import encoder_of
 
     refuse_finished(out / "model", force=force)
     config = models.preset(student)
-    source = Path(teacher) if Path(teacher).is_dir() else models.packaged_directory(teacher)
-    loaded = models.load_pretrained(source)
-    master = cast(Encoder, loaded if isinstance(loaded, Encoder) else loaded.encoder)
+    source = models.find_directory(teacher)
+    master = encoder_of(models.load_pretrained(source))
     tokenizer = PairTokenizer.load(source)
     similar = None
     if sts is not None:

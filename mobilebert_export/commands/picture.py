@@ -67,10 +67,9 @@ def picture(
 def _encoder(name: str) -> Any:
     import models
     from matching.start import start_directory
-    from models.layers import Encoder
+    from models.layers import encoder_of
 
-    loaded = models.load_pretrained(start_directory(name))
-    return loaded if isinstance(loaded, Encoder) else loaded.get_submodule("encoder")
+    return encoder_of(models.load_pretrained(start_directory(name)))
 
 
 def _layers(given: str) -> list[int]:

@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from models.layers import SelfAttention
-from quantize.algebra.streams import encoder_of
+from models.layers import SelfAttention, encoder_of
 
 
 def attentions(network: nn.Module) -> Iterator[tuple[str, SelfAttention, Any]]:

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from models.layers import encoder_of
 from models.mobilebert import MobileBertEmbeddings
-from quantize.algebra.streams import encoder_of
 
 
 class TypedTrigramEmbeddings(nn.Module):

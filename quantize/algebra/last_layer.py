@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from models import PairClassifier
-from quantize.algebra.streams import encoder_of
+from models.layers import encoder_of
 
 
 def first_row_only(network: nn.Module) -> tuple[dict[str, int], list[str]]:

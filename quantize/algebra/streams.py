@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from models import PairClassifier, PretrainingHead, SpanQA
-from models.layers import Encoder, NoNorm
+from models.layers import Encoder, NoNorm, encoder_of
 
 
 class Multiply(nn.Module):
@@ -92,11 +92,6 @@ class Basis:
     scale: Tensor
     shift: Tensor
     multiply: Tensor | None = None
-
-
-def encoder_of(network: nn.Module) -> Encoder:
-    """The encoder inside a head, or the network itself."""
-    return network if isinstance(network, Encoder) else cast(Encoder, network.encoder)
 
 
 def find_streams(network: nn.Module) -> list[Stream]:
