@@ -86,7 +86,7 @@ class LengthPrior:
         return np.asarray(self.log_odds)[self.category(pairs) - 1]
 
     def shift(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """What to add to the logit of label 1 of each pair, (N,) float64: overall − the category's log-odds."""
+        """What to add to the logit of label 1 of each pair, (N,): overall − the category's log-odds."""
         return self.overall - self.of(pairs)
 
     def to_json(self) -> dict[str, Any]:
