@@ -147,19 +147,13 @@ def debias(
         if part.groups is not None:
             queries.append(lists.add(part.groups, labels[-1], divergence))
     value, is_positive, line = (np.concatenate(column) for column in (divergences, labels, lines))
-    for wanted, name in ((True, "positive"), (False, "negative")):
-        if not (is_positive == wanted).any():
-            raise DebiasError(f"{path}: no {name} pair among {len(value):,}; there is no ratio to level")
     if mode == "pairwise":
-        kept, passes = _level(value, is_positive, given, np.random.default_rng(seed), rounds)
+        kept, passes = level(value, is_positive, given, seed=seed, rounds=rounds, source=str(path))
     else:
+        _check_classes(is_positive, str(path))
         query = np.concatenate(queries)
         kept, passes = _drop_last(lists.divergence(), query, is_positive, given)
-    if not is_positive[kept].any() or is_positive[kept].all():
-        raise DebiasError(
-            f"{path}: a level set would keep {int(is_positive[kept].sum())} positive and "
-            f"{int((~is_positive[kept]).sum())} negative pairs of {len(value):,}; more rows are needed"
-        )
+        _check_kept(is_positive, kept, str(path))
     return Debiased(
         path=str(path),
         mode=mode,
@@ -173,6 +167,58 @@ def debias(
         quartiles_from=str(path if quartiles_from is None else quartiles_from),
         problems=problems,
     )
+
+
+def level(
+    divergence: np.ndarray,
+    is_positive: np.ndarray,
+    quartiles: Quartiles | None = None,
+    *,
+    seed: int = 0,
+    rounds: int | None = None,
+    source: str = "these pairs",
+) -> tuple[np.ndarray, list[Round]]:
+    """The rows of a bias-free set of pairs in memory, ascending (M,), and the rounds that led there.
+
+    With the same rows, quartiles and seed it chooses what `debias` chooses from a file. Every round but the
+    last removes at least one row, so this ends.
+
+    Args:
+        divergence: (N,) of Eq. (1).
+        is_positive: (N,) bool.
+        quartiles: used in every round; those of the remaining rows when None.
+        seed: of the down-sampling.
+        rounds: at most so many; None: until the categories are level.
+        source: what an error calls the pairs.
+
+    Raises:
+        DebiasError: one of the classes is absent, or none of it would remain.
+    """
+    _check_classes(is_positive, source)
+    generator = np.random.default_rng(seed)
+    kept = np.arange(len(divergence))
+    passes: list[Round] = []
+    while rounds is None or len(passes) < rounds:
+        cuts = quartiles or Quartiles.of(divergence[kept])
+        category = cuts.category(divergence[kept])
+        positives, negatives = (
+            np.bincount(category[is_positive[kept] == sign], minlength=5)[1:] for sign in (True, False)
+        )
+        target = _targets(positives, negatives)
+        before = tuple(zip(positives.tolist(), negatives.tolist(), strict=True))
+        passes.append(Round(cuts, before, tuple(target)))
+        if before == passes[-1].after:
+            break
+        stay = np.ones(len(kept), bool)
+        for place, (had, has) in enumerate(zip(before, target, strict=True), 1):
+            for sign, surplus in ((True, had[0] - has[0]), (False, had[1] - has[1])):
+                rows = np.flatnonzero((category == place) & (is_positive[kept] == sign))
+                stay[generator.choice(rows, surplus, replace=False)] = False
+        kept = kept[stay]
+        if not is_positive[kept].any() or is_positive[kept].all():
+            break
+    _check_kept(is_positive, kept, source)
+    return kept, passes
 
 
 def write(chosen: Debiased, out: str | Path, *, force: bool = False) -> None:
@@ -195,39 +241,20 @@ def write(chosen: Debiased, out: str | Path, *, force: bool = False) -> None:
         open_table(source).copy(chosen.keep, partial)
 
 
-def _level(
-    value: np.ndarray,
-    is_positive: np.ndarray,
-    given: Quartiles | None,
-    generator: np.random.Generator,
-    rounds: int | None,
-) -> tuple[np.ndarray, list[Round]]:
-    """Row numbers to keep (ascending) and the rounds that led there.
+def _check_classes(is_positive: np.ndarray, source: str) -> None:
+    for wanted, name in ((True, "positive"), (False, "negative")):
+        if not (is_positive == wanted).any():
+            raise DebiasError(
+                f"{source}: no {name} pair among {len(is_positive):,}; there is no ratio to level"
+            )
 
-    Every round but the last removes at least one row, so this ends.
-    """
-    kept = np.arange(len(value))
-    passes: list[Round] = []
-    while rounds is None or len(passes) < rounds:
-        quartiles = given or Quartiles.of(value[kept])
-        category = quartiles.category(value[kept])
-        positives, negatives = (
-            np.bincount(category[is_positive[kept] == sign], minlength=5)[1:] for sign in (True, False)
+
+def _check_kept(is_positive: np.ndarray, kept: np.ndarray, source: str) -> None:
+    if not is_positive[kept].any() or is_positive[kept].all():
+        raise DebiasError(
+            f"{source}: a level set would keep {int(is_positive[kept].sum())} positive and "
+            f"{int((~is_positive[kept]).sum())} negative pairs of {len(is_positive):,}; more rows are needed"
         )
-        target = _targets(positives, negatives)
-        before = tuple(zip(positives.tolist(), negatives.tolist(), strict=True))
-        passes.append(Round(quartiles, before, tuple(target)))
-        if before == passes[-1].after:
-            break
-        stay = np.ones(len(kept), bool)
-        for place, (had, has) in enumerate(zip(before, target, strict=True), 1):
-            for sign, surplus in ((True, had[0] - has[0]), (False, had[1] - has[1])):
-                rows = np.flatnonzero((category == place) & (is_positive[kept] == sign))
-                stay[generator.choice(rows, surplus, replace=False)] = False
-        kept = kept[stay]
-        if not is_positive[kept].any() or is_positive[kept].all():
-            break
-    return kept, passes
 
 
 def _targets(positives: np.ndarray, negatives: np.ndarray) -> list[tuple[int, int]]:
