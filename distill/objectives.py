@@ -10,6 +10,9 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional as F
 
+# The class index of a pair that nobody has labelled.
+UNLABELLED = -1
+
 
 def feature_map_transfer(teacher: Tensor, student: Tensor, mask: Tensor) -> Tensor:
     """Mean squared difference of feature maps (MobileBERT Eq. 2).
@@ -128,6 +131,16 @@ def soft_label_transfer(teacher_logits: Tensor, student_logits: Tensor, temperat
     teacher = F.log_softmax(teacher_logits / temperature, -1)
     student = F.log_softmax(student_logits / temperature, -1)
     return F.kl_div(student, teacher, reduction="batchmean", log_target=True) * temperature**2
+
+
+def labelled_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy summed over labelled pairs, over the batch size: unlabelled pairs weigh nothing.
+
+    Args:
+        logits: (B, C).
+        labels: (B,) class indices, or `UNLABELLED`.
+    """
+    return F.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="sum") / len(labels)
 
 
 def _token_mean(per_token: Tensor, mask: Tensor) -> Tensor:

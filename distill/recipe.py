@@ -30,6 +30,11 @@ class Weights:
     hidden: float = 0.0  # squared difference of feature maps as they are, mean over layers
     attention_scores: float = 0.0  # squared difference before the softmax, mean over layers
 
+    @property
+    def imitates(self) -> bool:
+        """Whether feature maps or scores are compared as they are, which takes a student of equal shape."""
+        return bool(self.embedding or self.hidden or self.attention_scores)
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -38,6 +43,7 @@ class Stage:
     `teacher_forced`: every layer reads the teacher's feature map instead of the layer below, so that all
     layers learn at once from exact inputs (progressive transfer with all its stages side by side).
     `trains_head`: whether pooler and classifier move, or stay the teacher's (MobileBERT section 3.6).
+    `dropout`: replaces the student's own; None leaves it.
     """
 
     name: str
@@ -45,6 +51,7 @@ class Stage:
     weights: Weights
     teacher_forced: bool = False
     trains_head: bool = False
+    dropout: float | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,9 @@ class Recipe:
 
 _TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
 _TASK = Weights(soft_labels=1.0, hard_labels=0.2)
+# KroneckerBERT Eq. 14; a teacher's layers are imitated without the student's dropout, which would be noise in
+# every squared difference.
+_EQ_14 = Weights(embedding=1.0, hidden=1.0, attention_scores=1.0, soft_labels=1.0, hard_labels=1.0)
 
 RECIPES: dict[str, Recipe] = {
     # The shipped matcher: about one hour on two cores. Epochs count labelled and mined pairs together.
@@ -67,6 +77,31 @@ RECIPES: dict[str, Recipe] = {
             Stage("task", LoopConfig(epochs=1.1, learning_rate=5e-4), _TASK, trains_head=True),
         ),
         mined_pairs=100_000,
+    ),
+    # The task stage of a Kronecker (or low-rank) student; its first stage is the strategy of the same name.
+    "kronecker": Recipe(
+        stages=(
+            Stage(
+                "task",
+                LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),
+                _EQ_14,
+                trains_head=True,
+                dropout=0.0,
+            ),
+        ),
+        mined_pairs=0,
+    ),
+    # Table 6, "w/o KD": the same student and budget, labels alone.
+    "kronecker-supervised": Recipe(
+        stages=(
+            Stage(
+                "task",
+                LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),
+                Weights(hard_labels=1.0),
+                trains_head=True,
+            ),
+        ),
+        mined_pairs=0,
     ),
     # Every stage for a few steps: shows that the recipe runs, teaches nothing.
     "smoke": Recipe(

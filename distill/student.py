@@ -1,13 +1,15 @@
-"""What a student inherits before any training: embeddings, pooler and classifier of its teacher."""
+"""What a student has of its teacher before any training: embeddings, pooler, classifier, or all, factored."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from models import ConfigError, EncoderConfig, PairClassifier, build
+from models import ConfigError, EncoderConfig, PairClassifier, build, load_pretrained
+from models.layers import encoder_of
 
 
 def factorise_embedding(table: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -67,6 +69,33 @@ def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> Pa
         student.encoder.pooler.load_state_dict(teacher.encoder.pooler.state_dict())
     student.classifier.load_state_dict(teacher.classifier.state_dict())
     return student
+
+
+def start_factored(directory: str | Path, teacher: PairClassifier) -> PairClassifier:
+    """A Kronecker student: the encoder of a directory under the teacher's pooler and classifier.
+
+    Args:
+        directory: from `mobilebert kronecker`, or after pretraining ("the prediction layer is initialized
+            from the fine-tuned teacher", KroneckerBERT section 3.7).
+        teacher: fine-tuned, of the same shape.
+
+    Raises:
+        ConfigError: the encoder is not factored, or not of the teacher's shape.
+        ModelFileError: a damaged directory.
+    """
+    encoder = encoder_of(load_pretrained(directory))
+    if not encoder.config.kronecker:
+        raise ConfigError(f"{directory}: has no Kronecker layers; make a student with `mobilebert kronecker`")
+    for name in ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"):
+        ours, theirs = getattr(encoder.config, name), getattr(teacher.config, name)
+        if ours != theirs:
+            raise ConfigError(f"{directory}: {name} {ours} must equal the teacher's {theirs}")
+    student = PairClassifier(encoder.config, teacher.num_labels)
+    student.encoder = encoder
+    if encoder.pooler is not None and teacher.encoder.pooler is not None:
+        encoder.pooler.load_state_dict(teacher.encoder.pooler.state_dict())
+    student.classifier.load_state_dict(teacher.classifier.state_dict())
+    return student.eval()
 
 
 def freeze(module: nn.Module, *, frozen: bool) -> None:

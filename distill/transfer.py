@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional as F
+from torch import Tensor, nn
 
+from distill.imitation import imitation_loss
 from distill.objectives import (
     attention_transfer,
     feature_map_statistics,
+    labelled_cross_entropy,
     normalised_feature_map_transfer,
     soft_label_transfer,
 )
@@ -26,8 +27,6 @@ from matching.train import TRAIN_LENGTH, EncodedPairs, dev_figures, predict_logi
 from matching.wordpiece import Pair, PairTokenizer
 from models import PairClassifier
 from models.layers import Encoder, EncoderOutput, additive_mask
-
-UNLABELLED = -1
 
 
 def distil(
@@ -48,7 +47,8 @@ def distil(
         teacher: fine-tuned; not changed.
         tokenizer: of both.
         pairs: N pairs.
-        labels: (N,) class indices, `UNLABELLED` where the teacher's word is all there is.
+        labels: (N,) class indices, `distill.objectives.UNLABELLED` where the teacher's word is all there
+            is.
         dev: development pairs and labels for the records.
         recipe: the stages.
         out: directory for records, checkpoints and the weights after each stage.
@@ -81,13 +81,15 @@ def distil(
         freeze(student.classifier, frozen=not stage.trains_head)
         if student.encoder.pooler is not None:
             freeze(student.encoder.pooler, frozen=not stage.trains_head)
-        loss = (
-            _task_loss(
-                stage, student, _teacher_logits(teacher, tokenizer, pairs, out), tokenizer, encoded, labels
-            )
-            if stage.trains_head
-            else _transfer_loss(stage, student, teacher, tokenizer, encoded)
-        )
+        if stage.dropout is not None:
+            _set_dropout(student, stage.dropout)
+        if stage.weights.imitates:
+            loss = imitation_loss(stage, student, teacher, tokenizer, encoded, labels)
+        elif stage.trains_head:
+            known_logits = _teacher_logits(teacher, tokenizer, pairs, out)
+            loss = _task_loss(stage, student, known_logits, tokenizer, encoded, labels)
+        else:
+            loss = _transfer_loss(stage, student, teacher, tokenizer, encoded)
         records.append(
             train(
                 student,
@@ -168,12 +170,17 @@ def _task_loss(
         index = torch.from_numpy(batch.index)
         logits = student(**inputs)
         soft = soft_label_transfer(teacher_logits[index], logits)
-        # The sum over labelled pairs over the batch size: a batch of unlabelled pairs then weighs nothing.
-        hard = F.cross_entropy(logits, targets[index], ignore_index=UNLABELLED, reduction="sum") / len(index)
+        hard = labelled_cross_entropy(logits, targets[index])
         parts = {"soft_labels": soft.item(), "hard_labels": hard.item()}
         return weights.soft_labels * soft + weights.hard_labels * hard, parts
 
     return loss
+
+
+def _set_dropout(model: nn.Module, probability: float) -> None:
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = probability
 
 
 def _teacher_logits(

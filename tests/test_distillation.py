@@ -8,9 +8,10 @@ import torch
 
 from distill import objectives
 from distill.mining import mine_pairs
+from distill.objectives import UNLABELLED
 from distill.recipe import RECIPES, RecipeError, recipe
 from distill.student import factorise_embedding, inherit
-from distill.transfer import UNLABELLED, distil, teacher_forced
+from distill.transfer import distil, teacher_forced
 from matching.loop import ResumeError
 from matching.wordpiece import PairTokenizer
 from models import ConfigError, EncoderConfig, build
@@ -148,7 +149,7 @@ def test_student_that_cannot_inherit_is_an_error():
         inherit(replace(STUDENT, hidden_size=64), teacher)
     with pytest.raises(ConfigError, match="expected a bottleneck model"):
         inherit(TEACHER, teacher)
-    with pytest.raises(RecipeError, match="'big' is unknown; expected one of matcher, smoke"):
+    with pytest.raises(RecipeError, match="'big' is unknown; expected one of matcher, kronecker"):
         recipe("big")
 
 
