@@ -1,0 +1,211 @@
+"""Ways to train a matcher on biased pairs without its learning the length-divergence bias.
+
+Every method is the same training loop over another `Lesson`, and one loss serves them all:
+
+    L = − 1/B Σᵢ wᵢ Σ_y tᵢ(y) log softmax(zᵢ + eᵢ)(y)
+
+with logits z, targets t, example weights w and an expert's log-probabilities e. `METHODS` says what each
+method puts there. The length-only model p_length(y | pair) that some of them work against is the label's
+frequency in the pair's category, CAT1 to CAT4, not a regression on lengths: then all methods aim to remove
+the same thing, the one that down-sampling removes and the adversarial test measures, and there is nothing to
+tune or to overfit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import log_expit, softmax
+from torch import Tensor
+from torch.nn import functional as F
+
+from matching.debias import level
+from matching.length_divergence import CATEGORIES, pairwise, word_counts
+from matching.length_prior import LengthPrior, adjusted
+from matching.split import LabelledPairs
+
+# (1 − p_length)^γ times the frequency p_length leaves the log-odds of a category (1 − γ) times what they are:
+# 1 levels every category exactly; 2, the usual value of focal losses, would turn the bias round.
+FOCAL_GAMMA = 1.0
+
+
+class DebiasingError(ValueError):
+    """A method that does not exist, or lacks what it draws on."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a method may draw on."""
+
+    labelled: LabelledPairs  # N biased pairs, labels 0 and 1
+    seed: int = 0
+    teacher_logits: np.ndarray | None = None  # (N, 2) of a model trained on the biased distribution
+    extra: LabelledPairs | None = None  # further pairs, labelled by a teacher
+
+    @cached_property
+    def prior(self) -> LengthPrior:
+        """What lengths say about the labels at hand."""
+        return LengthPrior.fit(*self.labelled)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """M pairs, and the terms of the loss for each."""
+
+    labelled: LabelledPairs
+    targets: np.ndarray  # (M, 2) distribution over the labels
+    weights: np.ndarray  # (M,)
+    expert: np.ndarray  # (M, 2) log-probabilities, added to the logits in training only
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the table: what it changes of ordinary training, None where nothing."""
+
+    summary: str
+    pairs: Callable[[Material], LabelledPairs] | None = None
+    targets: Callable[[Material], np.ndarray] | None = None  # of the labelled pairs, (N, 2)
+    weights: Callable[[Material], np.ndarray] | None = None  # of the labelled pairs, (N,)
+    expert: Callable[[Material], np.ndarray] | None = None  # of the labelled pairs, (N, 2)
+    trained_as: str | None = None  # another method, whose model this one takes
+    shift_scores: bool = False  # add `LengthPrior.shift` to the trained model's logits
+
+
+def lesson(name: str, material: Material) -> Lesson:
+    """What a method trains on.
+
+    Raises:
+        DebiasingError: an unknown method, or one that needs a teacher or further pairs and has none.
+        LengthPriorError: a category without both labels.
+        DebiasError: down-sampling would leave nothing.
+    """
+    method = find_method(name)
+    if method.trained_as is not None:
+        return lesson(method.trained_as, material)
+    chosen = method.pairs(material) if method.pairs else material.labelled
+    count = len(chosen.pairs)
+    return Lesson(
+        chosen,
+        targets=method.targets(material) if method.targets else np.eye(2)[chosen.labels],
+        weights=method.weights(material) if method.weights else np.ones(count),
+        expert=method.expert(material) if method.expert else np.zeros((count, 2)),
+    )
+
+
+def debiasing_loss(logits: Tensor, targets: Tensor, weights: Tensor, expert: Tensor) -> Tensor:
+    """The loss at the head of this file: a mean over the batch, also of a batch whose weights are small.
+
+    Args:
+        logits: (B, 2).
+        targets: (B, 2), rows sum to 1.
+        weights: (B,).
+        expert: (B, 2).
+    """
+    log_probability = F.log_softmax(logits + expert, dim=1)
+    return -(weights * (targets * log_probability).sum(dim=1)).mean()
+
+
+def find_method(name: str) -> Method:
+    """Look up a method.
+
+    Raises:
+        DebiasingError: no method has this name.
+    """
+    if name not in METHODS:
+        raise DebiasingError(f"debiasing method {name!r} is unknown; expected one of {', '.join(METHODS)}")
+    return METHODS[name]
+
+
+def level_weights(material: Material) -> np.ndarray:
+    """p(y) / p(y | c) for each pair, (N,): the weighted ratio of every category is the overall one.
+
+    The mean weight is 1, also within each category: Σ_y p(y | c) p(y) / p(y | c) = Σ_y p(y) = 1.
+    """
+    pairs, labels = material.labelled
+    prior = material.prior
+    sign = 2.0 * labels - 1.0  # log p(1) = log_expit(log-odds), log p(0) = log_expit(−log-odds)
+    return np.exp(log_expit(sign * prior.overall) - log_expit(sign * prior.of(pairs)))
+
+
+def focal_weights(material: Material, gamma: float = FOCAL_GAMMA) -> np.ndarray:
+    """(1 − p_length(y | c))^γ for each pair, (N,): Mahabadi et al. 2020, debiased focal loss."""
+    pairs, labels = material.labelled
+    return np.exp(gamma * log_expit(-(2.0 * labels - 1.0) * material.prior.of(pairs)))
+
+
+def length_expert(material: Material) -> np.ndarray:
+    """Log-probabilities p_length of both labels, (N, 2): what the matcher then has no gain from learning.
+
+    A product of experts (Hinton 2002) of which one is frozen and left out at test time (Clark et al. 2019).
+    """
+    odds = material.prior.of(material.labelled.pairs)
+    return np.stack([log_expit(-odds), log_expit(odds)], axis=1)
+
+
+def down_sampled(material: Material) -> LabelledPairs:
+    """The paper's way: of each category's surplus label so many are dropped that the ratios are level."""
+    pairs, labels = material.labelled
+    divergence = pairwise(*(word_counts(side) for side in zip(*pairs, strict=True)))
+    kept, _ = level(divergence, labels == 1, seed=material.seed)
+    return LabelledPairs([pairs[row] for row in kept], labels[kept])
+
+
+def augmented(material: Material) -> LabelledPairs:
+    """All pairs, and of the extra ones so many of each category's rarer label that the ratios are level.
+
+    Where there are not enough extra pairs of a category and label, all of them are taken.
+    """
+    pairs, labels = material.labelled
+    if material.extra is None:
+        raise DebiasingError("augmentation needs further labelled pairs; give a teacher to label them")
+    prior, rng = material.prior, np.random.default_rng(material.seed)
+    own, other = prior.category(pairs), prior.category(material.extra.pairs)
+    ratio, taken = np.exp(prior.overall), []
+    for category in CATEGORIES:
+        negatives, positives = np.bincount(labels[own == category], minlength=2)
+        missing = ratio * negatives - positives  # of label 1; of label 0 where there are too many of 1
+        label, wanted = (1, missing) if missing > 0 else (0, -missing / ratio)
+        free = np.flatnonzero((other == category) & (material.extra.labels == label))
+        taken.append(rng.permutation(free)[: round(wanted)])
+    rows = np.concatenate(taken)
+    return LabelledPairs(
+        [*pairs, *(material.extra.pairs[row] for row in rows)],
+        np.concatenate([labels, material.extra.labels[rows]]),
+    )
+
+
+def soft_labels(material: Material) -> np.ndarray:
+    """The teacher's distribution, (N, 2), with the bias it has learned."""
+    return softmax(_teacher(material), axis=1)
+
+
+def shifted_soft_labels(material: Material) -> np.ndarray:
+    """The teacher's distribution turned into that of level categories, (N, 2): see `LengthPrior`."""
+    shift = material.prior.shift(material.labelled.pairs)
+    return softmax(adjusted(_teacher(material), shift), axis=1)
+
+
+def _teacher(material: Material) -> np.ndarray:
+    if material.teacher_logits is None:
+        raise DebiasingError("soft labels need a teacher's logits; give a teacher")
+    return material.teacher_logits.astype(np.float64)
+
+
+METHODS: dict[str, Method] = {
+    "original": Method("the biased pairs as they are"),
+    "adjusted": Method("soft labels of a teacher, shifted to level categories", targets=shifted_soft_labels),
+    "distilled": Method(
+        "soft labels of a teacher as they are: what `adjusted` has to beat", targets=soft_labels
+    ),
+    "re-weighted": Method("pairs weighted until every category has the overall ratio", weights=level_weights),
+    "down-sampled": Method("pairs dropped until every category has the overall ratio", pairs=down_sampled),
+    "product-of-experts": Method("a length-only model's word is added in training", expert=length_expert),
+    "focal": Method("pairs that lengths alone get right count less", weights=focal_weights),
+    "augmented": Method("pairs mined and labelled by a teacher until ratios are level", pairs=augmented),
+    "shifted": Method("`original`, its scores shifted afterwards", trained_as="original", shift_scores=True),
+}
