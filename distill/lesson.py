@@ -63,7 +63,7 @@ def answer(
     logits = None
     if words:
         rows = out.last_hidden_state.flatten(0, 1)[batch["masked_index"]]  # (B, S, H) → (B·S, H) → (M, H)
-        logits = model.cls["predictions"](rows, model.encoder.embeddings.word_embeddings.weight)
+        logits = model.cls["predictions"](rows, model.encoder.embeddings.word_embeddings)
     return Answer(out, logits, model.cls["seq_relationship"](out.pooled) if pair else None)
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from models.albert import Albert
 from models.bert import Bert
 from models.config import ConfigError, EncoderConfig
+from models.kronecker import KroneckerEmbedding
 from models.kronecker_compress import use_kronecker_layers
 from models.layers import Encoder, activation, initialise
 from models.mobilebert import MobileBert
@@ -90,11 +91,14 @@ class _Predictions(nn.Module):
         extra = config.hidden_size - config.embedding_size if config.is_bottleneck else 0
         self.dense = nn.Linear(config.vocab_size, extra, bias=False) if extra else None
 
-    def forward(self, hidden: Tensor, word_embeddings: Tensor) -> Tensor:
-        decoder = (
-            word_embeddings if self.dense is None else torch.cat([word_embeddings, self.dense.weight.t()], 1)
-        )
-        return self.transform(hidden) @ decoder.t() + self.bias
+    def forward(self, hidden: Tensor, words: nn.Embedding | KroneckerEmbedding) -> Tensor:
+        x = self.transform(hidden)
+        if isinstance(words, KroneckerEmbedding):
+            tied = words.scores(x[..., : words.embedding_dim])
+            rest = 0.0 if self.dense is None else x[..., words.embedding_dim :] @ self.dense.weight
+            return tied + rest + self.bias
+        decoder = words.weight if self.dense is None else torch.cat([words.weight, self.dense.weight.t()], 1)
+        return x @ decoder.t() + self.bias
 
 
 class PretrainingHead(nn.Module):
@@ -116,7 +120,7 @@ class PretrainingHead(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """(B, S) → MLM logits (B, S, vocabulary) and NSP or SOP logits (B, 2)."""
         out = self.encoder(input_ids, attention_mask, token_type_ids)
-        words = self.encoder.embeddings.word_embeddings.weight
+        words = self.encoder.embeddings.word_embeddings
         return self.cls["predictions"](out.last_hidden_state, words), self.cls["seq_relationship"](out.pooled)
 
 

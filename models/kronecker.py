@@ -14,6 +14,9 @@ from torch.nn import functional as F
 
 from models.config import ConfigError
 
+# Sums of so few products are added up one by one, of more as one matrix product.
+_FEW = 4
+
 
 class KroneckerError(ConfigError):
     """Factor shapes that do not fit a matrix, or a number of sums that makes no sense."""
@@ -228,7 +231,7 @@ class KroneckerEmbedding(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The table (v, d) that the factors stand for, built anew: what an output layer tied to it reads."""
+        """The table (v, d) that the factors stand for, built anew at every call."""
         # (v, k, r)·(r, n) → (v, k, n) → (v, d)
         table = self.factor_a.transpose(1, 2) @ self.factor_b
         return table.reshape(self.num_embeddings, self.embedding_dim)
@@ -238,11 +241,26 @@ class KroneckerEmbedding(nn.Module):
         words, rank, columns = self.factor_a.shape
         parts = F.embedding(ids, self.factor_a.view(words, rank * columns), self.padding_idx)
         parts = parts.reshape(*ids.shape, rank, columns)
+        if rank > _FEW:
+            # (…, k, r)·(r, n) → (…, k, n); of a low-rank table k is 1.
+            out = (parts.transpose(-1, -2) @ self.factor_b).to(parts.dtype)
+            return out.reshape(*ids.shape, self.embedding_dim)
         # (…, k, 1)·(n) → (…, k, n). Like a lookup this stays in full precision under autocast.
         out = parts[..., 0, :, None] * self.factor_b[0]
         for i in range(1, rank):
             out = out + parts[..., i, :, None] * self.factor_b[i]
         return out.reshape(*ids.shape, self.embedding_dim)
+
+    def scores(self, hidden: Tensor) -> Tensor:
+        """Products of vectors with every row of the table, (…, d) → (…, v): an output layer tied to it.
+
+        The table is never formed: b comes first, and what is left has d/n · r numbers a word instead of d.
+        """
+        words, rank, columns = self.factor_a.shape
+        # (…, k, n)·bᵀ → (…, k, r) → (…, r, k) → (…, r·k)·Aᵀ → (…, v)
+        reduced = F.linear(hidden.reshape(*hidden.shape[:-1], columns, -1), self.factor_b).transpose(-1, -2)
+        flat = reduced.reshape(*hidden.shape[:-1], rank * columns)
+        return F.linear(flat, self.factor_a.view(words, rank * columns))
 
     def extra_repr(self) -> str:
         """What `print(model)` shows."""

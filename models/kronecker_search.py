@@ -31,10 +31,13 @@ class Candidate:
     rank: int
     parameters: int
     flops: int
+    words_rank: int = 1
 
     def rules(self, config: EncoderConfig) -> tuple[KroneckerRule, ...]:
         """The rules to compress with."""
-        return shape_rules(config, self.attention, self.feed_forward, self.embedding, self.rank)
+        return shape_rules(
+            config, self.attention, self.feed_forward, self.embedding, self.rank, self.words_rank
+        )
 
 
 def search(
@@ -43,6 +46,7 @@ def search(
     max_parameters: int | None = None,
     max_flops: int | None = None,
     rank: int = 1,
+    words_rank: int = 1,
     seq_len: int = SEQUENCE,
     top: int = 20,
 ) -> list[Candidate]:
@@ -57,7 +61,8 @@ def search(
         config: of the dense encoder.
         max_parameters: of the whole encoder; None is no limit.
         max_flops: of the layers' linear maps over `seq_len` tokens; None is no limit.
-        rank: products in the sum of a linear map; the embedding has one.
+        rank: products in the sum of a linear map.
+        words_rank: products in the sum of the embedding; 1 in the paper.
         seq_len: tokens that `max_flops` is for.
         top: how many to return.
 
@@ -69,7 +74,7 @@ def search(
     """
     layers = plan(config, shape_rules(config, (1, 1), (1, 1), 1))
     roles = [
-        _options(_members(layers, patterns), 1 if role == "embedding" else rank)
+        _options(_members(layers, patterns), words_rank if role == "embedding" else rank)
         for role, patterns in ROLES.items()
     ]
     before = costs(config, seq_len)
@@ -92,6 +97,7 @@ def search(
             feed_forward=roles[1][j].shape,
             embedding=roles[2][k].shape[1],
             rank=rank,
+            words_rank=words_rank,
             parameters=int(parameters[i, j, k]),
             flops=int(flops[i, j, k]),
         )

@@ -82,6 +82,7 @@ def shape_rules(
     feed_forward: tuple[int, int],
     embedding: int,
     rank: int = 1,
+    words_rank: int = 1,
 ) -> tuple[KroneckerRule, ...]:
     """Section 3.6: one shape for all of attention, one for feed-forward with its transpose, one for words.
 
@@ -91,13 +92,37 @@ def shape_rules(
         feed_forward: (m1, n1) of the widening matrix.
         embedding: n1 = d/n.
         rank: products in the sum of a linear map.
+        words_rank: products in the sum of the embedding; 1 in the paper.
     """
     m1, n1 = feed_forward
     return (
         *(KroneckerRule(pattern, *attention, rank) for pattern in ATTENTION),
         KroneckerRule(WIDEN, m1, n1, rank),
         KroneckerRule(NARROW, n1, m1, rank),
-        KroneckerRule(WORDS, config.vocab_size, embedding),
+        KroneckerRule(WORDS, config.vocab_size, embedding, words_rank),
+    )
+
+
+def low_rank_rules(
+    config: EncoderConfig, rank: int, words_rank: int | None = None
+) -> tuple[KroneckerRule, ...]:
+    """Truncated SVD of the same matrices: the sum of products with n1 = 1 and m2 = 1 (section 3.2.2).
+
+    Args:
+        config: of the dense encoder.
+        rank: of every linear map.
+        words_rank: of the word embedding; `rank` if None.
+
+    Raises:
+        KroneckerError: a bottleneck encoder, whose maps share no width; give it a file of rules.
+    """
+    if config.is_bottleneck:
+        raise KroneckerError("low-rank rules fit a plain BERT; give a bottleneck model a file of rules")
+    width, wide = config.hidden_size, config.intermediate_size
+    return (
+        *(KroneckerRule(pattern, width, 1, rank) for pattern in (*ATTENTION, NARROW)),
+        KroneckerRule(WIDEN, wide, 1, rank),
+        KroneckerRule(WORDS, config.vocab_size, 1, rank if words_rank is None else words_rank),
     )
 
 

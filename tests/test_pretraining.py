@@ -191,11 +191,11 @@ def test_bottleneck_student_of_a_plain_bert_classifies_words_as_it_does():
     student = inherit_pretraining(small, bert)
     hidden = torch.randn(5, 16)
     ours, theirs = (
-        m.cls["predictions"](hidden, m.encoder.embeddings.word_embeddings.weight) for m in (student, bert)
+        m.cls["predictions"](hidden, m.encoder.embeddings.word_embeddings) for m in (student, bert)
     )
     # The student's activation in the head is ReLU; beside it the two are one function.
     student.cls["predictions"].transform.act = bert.cls["predictions"].transform.act
-    ours = student.cls["predictions"](hidden, student.encoder.embeddings.word_embeddings.weight)
+    ours = student.cls["predictions"](hidden, student.encoder.embeddings.word_embeddings)
     torch.testing.assert_close(ours, theirs)
     table = bert.encoder.embeddings.word_embeddings.weight
     near = student.encoder.embeddings.embedding_transformation.weight[:, 8:16]

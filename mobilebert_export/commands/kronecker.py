@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from models import EncoderConfig
+    from models.config import KroneckerRule
     from models.kronecker_compress import FactoredLayer
     from models.kronecker_search import Candidate
 
@@ -31,6 +32,9 @@ def kronecker(
         str, Option(help="Model directory, 'minilm', 'shipped'; to count also a name of `mobilebert models`.")
     ],
     preset: Annotated[str | None, Option(help="8, 21 or 5: a row of KroneckerBERT's Table 1.")] = None,
+    low_rank: Annotated[
+        int | None, Option(min=1, help="Truncated SVD of this rank instead: the special case n1 = m2 = 1.")
+    ] = None,
     factors: Annotated[
         Path | None, Option(help='JSON list of rules, as [{"layers": "*.dense", "m1": 8, "n1": 2}].')
     ] = None,
@@ -41,6 +45,10 @@ def kronecker(
     rank: Annotated[
         int | None,
         Option(help="Products in the sum of every linear map; default: the preset's; in a search 1."),
+    ] = None,
+    words_rank: Annotated[
+        int | None,
+        Option(help="Products in the sum of the word embedding, with --low-rank or --search."),
     ] = None,
     seq_len: Annotated[int, Option(min=1, help="Tokens that FLOPs are counted for.")] = 128,
     out: Annotated[Path | None, Option(help="Model directory to write.")] = None,
@@ -56,10 +64,12 @@ def kronecker(
     """
     from matching.output import check_output, replacing
 
-    if sum((preset is not None, factors is not None, search)) != 1:
-        raise KroneckerRequestError("give one of --preset, --factors and --search")
-    if factors is not None and rank is not None:
+    if sum((preset is not None, low_rank is not None, factors is not None, search)) != 1:
+        raise KroneckerRequestError("give one of --preset, --low-rank, --factors and --search")
+    if rank is not None and preset is None and not search:
         raise KroneckerRequestError("--rank goes with --preset and --search; a file of rules holds its own")
+    if words_rank is not None and low_rank is None and not search:
+        raise KroneckerRequestError("--words-rank goes with --low-rank and --search")
     if search and max_parameters is None and max_flops is None:
         raise KroneckerRequestError("--search needs --max-parameters, --max-flops or both")
     if not (search or dry_run) and out is None:
@@ -70,25 +80,48 @@ def kronecker(
         check_output(json_file, force=force)
     if search:
         budget = {"max_parameters": max_parameters, "max_flops": max_flops}
-        found = _search(model, budget, 1 if rank is None else rank, seq_len, top)
+        sums = {
+            "rank": 1 if rank is None else rank,
+            "words_rank": 1 if words_rank is None else words_rank,
+        }
+        found = _search(model, budget, sums, seq_len, top)
     else:
-        found = _compress(model, preset or factors or "", rank, seq_len, None if dry_run else out)
+        source = _Source(preset, low_rank, factors, rank, words_rank)
+        found = _compress(model, source, seq_len, None if dry_run else out)
     if json_file is not None:
         with replacing(json_file, force=force) as partial:
             partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def _compress(
-    model: str, source: str | Path, rank: int | None, seq_len: int, out: Path | None
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Source:
+    """Where the rules come from: one of the first three, and ranks that go with it."""
+
+    preset: str | None
+    low_rank: int | None
+    factors: Path | None
+    rank: int | None
+    words_rank: int | None
+
+    def rules(self, config: EncoderConfig) -> tuple[KroneckerRule, ...]:
+        from models.kronecker_shapes import low_rank_rules, preset_rules, read_rules
+
+        if self.factors is not None:
+            return read_rules(self.factors)
+        if self.low_rank is not None:
+            return low_rank_rules(config, self.low_rank, self.words_rank)
+        return preset_rules(config, self.preset or "", self.rank)
+
+
+def _compress(model: str, source: _Source, seq_len: int, out: Path | None) -> dict[str, Any]:
     """Count, and with `out` compress and save; print the table and return it."""
     from models import MatcherSettings, load_pretrained, save_pretrained
     from models.kronecker_compress import compress
-    from models.kronecker_shapes import costs, plan, preset_rules, read_rules
+    from models.kronecker_shapes import costs, plan
     from models.pretrained import TOKENIZER_FILES
 
     config, directory = _locate(model, counting=out is None)
-    rules = read_rules(source) if isinstance(source, Path) else preset_rules(config, source, rank)
+    rules = source.rules(config)
     layers = plan(config, rules)
     if out is not None and directory is not None:
         with reading("nearest Kronecker products") as progress:
@@ -113,13 +146,17 @@ def _compress(
     }
 
 
-def _search(model: str, budget: dict[str, int | None], rank: int, seq_len: int, top: int) -> dict[str, Any]:
+def _search(
+    model: str, budget: dict[str, int | None], sums: dict[str, int], seq_len: int, top: int
+) -> dict[str, Any]:
     """List shapes that meet a budget; print and return them."""
     from models.kronecker_search import search
 
     config, _ = _locate(model, counting=True)
-    candidates = search(config, **budget, rank=rank, seq_len=seq_len, top=top)
-    _show_candidates(f"{model}, {seq_len} tokens, rank {rank}", candidates)
+    candidates = search(config, **budget, **sums, seq_len=seq_len, top=top)
+    _show_candidates(
+        f"{model}, {seq_len} tokens, rank {sums['rank']}, words {sums['words_rank']}", candidates
+    )
     rows = [asdict(c) | {"rules": [asdict(rule) for rule in c.rules(config)]} for c in candidates]
     return {"model": Path(model).name, "seq_len": seq_len, **budget, "candidates": rows}
 
