@@ -17,7 +17,6 @@ import numpy as np
 from scipy.special import softmax
 
 from matching import metrics
-from matching.audit import somers_d
 from matching.benchmarks import (
     DEV_PAIRS,
     Examples,
@@ -26,13 +25,13 @@ from matching.benchmarks import (
     held_out_parts,
     training_part,
 )
+from matching.intervals import RESAMPLES, classification_intervals
 from matching.length_divergence import CATEGORIES
 from matching.matcher_training import TRAINING, fit, loop_config
 from matching.matchers import WordMatcher, build_matcher
 from matching.output import write_json
 
 PAPER_ARCHITECTURES = ("matchpyramid", "esim", "bimpm", "bert-tiny")
-RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -172,24 +171,8 @@ def _classification(labels: np.ndarray, predicted: np.ndarray, probability: np.n
         "f1_micro": metrics.f1_micro(labels, predicted),
         "auc": metrics.auc(labels, probability),
     }
-    right = metrics.wilson(int((labels == predicted).sum()), len(labels))
-    # All but AUC depend on the four counts alone, so resampling pairs is resampling the counts.
-    counts = np.bincount(2 * labels + predicted, minlength=4)
-    drawn = np.random.default_rng(0).multinomial(len(labels), counts / len(labels), RESAMPLES).astype(float)
-    recall = np.stack([drawn[:, 0] / drawn[:, :2].sum(1), drawn[:, 3] / drawn[:, 2:].sum(1)])
-    wrong = drawn[:, 1] + drawn[:, 2]
-    f1 = np.stack([2 * drawn[:, 0] / (2 * drawn[:, 0] + wrong), 2 * drawn[:, 3] / (2 * drawn[:, 3] + wrong)])
-    separation = somers_d(
-        -probability, np.stack([labels == 0, labels == 1]).astype(np.int64), clustered=False
-    )
-    intervals = {
-        "accuracy": right,
-        "balanced_accuracy": _middle(recall.mean(0)),
-        "f1_macro": _middle(f1.mean(0)),
-        "f1_micro": right,
-        "auc": ((1 + separation.low) / 2, (1 + separation.high) / 2),
-    }
-    return values | {"intervals": intervals}
+    intervals = classification_intervals(labels, predicted, probability)
+    return values | {"intervals": {name: intervals[name] for name in values}}
 
 
 def _ranking(labels: np.ndarray, scores: np.ndarray, groups: list[str]) -> dict[str, Any]:
@@ -206,9 +189,3 @@ def _ranking(labels: np.ndarray, scores: np.ndarray, groups: list[str]) -> dict[
 
 def _interval_of_mean(values: np.ndarray) -> tuple[float, float]:
     return metrics.bootstrap(lambda rows: float(values[rows].mean()), len(values), resamples=RESAMPLES)
-
-
-def _middle(draws: np.ndarray) -> tuple[float, float]:
-    """The middle 95% of bootstrap values."""
-    low, high = np.nanquantile(draws, [0.025, 0.975])
-    return float(low), float(high)

@@ -46,6 +46,7 @@ def classification(
         "pairs": len(labels),
         "accuracy": accuracy(labels, predictions),
         "balanced_accuracy": balanced_accuracy(labels, predictions) if both else None,
+        "f1": f1(labels, predictions),
         "f1_macro": f1_macro(labels, predictions),
         "f1_micro": f1_micro(labels, predictions),
         "auc": auc(labels, probabilities) if both else None,
@@ -70,6 +71,14 @@ def balanced_accuracy(labels: np.ndarray, predictions: np.ndarray) -> float:
     labels, predictions = _classes(labels, predictions)
     _two_classes(labels, "balanced accuracy")
     return float(balanced_accuracy_score(labels, predictions))
+
+
+def f1(labels: np.ndarray, predictions: np.ndarray) -> float:
+    """F1 of the positive class, as MRPC and QQP are reported; 0 where it is never hit."""
+    from sklearn.metrics import f1_score
+
+    labels, predictions = _classes(_binary(labels), predictions)
+    return float(f1_score(labels, predictions, zero_division=0.0))
 
 
 def f1_macro(labels: np.ndarray, predictions: np.ndarray) -> float:

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "report": "A paper's tables and figures from recorded runs, beside its printed numbers.",
     "picture": "Attention of teacher and student side by side; training curves.",
     "evaluate": "Figures of a model or an artefact on labelled pairs.",
+    "invariances": "How far order, padding words, casing, punctuation and typos move a matcher's scores.",
     "corpus": "Turn plain text into token shards for pretraining.",
     "pretrain": "Pretrain a model, alone or under a teacher, by a strategy of stages.",
     "rewrite": "NoNorm and ReLU in the place of a trained BERT's LayerNorm and GELU.",

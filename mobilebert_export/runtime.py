@@ -78,9 +78,16 @@ class Matcher:
         backend = open_backend(folder / card.model_file, card, threads)
         return cls(card, PairTokenizer.load(folder), backend)
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Probability of the positive label of each pair, float32 (N,), in [0, 1]."""
-        return positive_probability(self.logits(pairs), self.card)
+    def score(self, pairs: Sequence[tuple[str, str]], *, symmetric: bool = False) -> NDArray[np.float32]:
+        """Probability of the positive label of each pair, float32 (N,), in [0, 1].
+
+        A cross-encoder reads a before b, so that (a, b) and (b, a) score a little differently. With
+        `symmetric` the result is the mean over both orders: the same bits for both, at twice the time.
+        """
+        forward = positive_probability(self.logits(pairs), self.card)
+        if not symmetric:
+            return forward
+        return (forward + positive_probability(self.logits([(b, a) for a, b in pairs]), self.card)) / 2
 
     def label(self, score: float) -> str:
         """The positive label at and above the threshold; below it the other of two labels, else "not …"."""

@@ -11,6 +11,8 @@ import numpy as np
 from matching.wordpiece import Pair
 from mobilebert_export.artefact import CARD_FILE
 
+PART = 256  # pairs between two reports of progress
+
 
 @dataclass(frozen=True)
 class Scorer:
@@ -20,9 +22,22 @@ class Scorer:
     threshold: float
     runtime: str
 
+    def score_all(self, pairs: Sequence[Pair], progress: Callable[[int, int], None]) -> np.ndarray:
+        """`score` of many pairs, (N,); `progress` is called with (pairs done, pairs in all)."""
+        parts = []
+        for start in range(0, len(pairs), PART):
+            parts.append(self.score(pairs[start : start + PART]))
+            progress(min(start + PART, len(pairs)), len(pairs))
+        return np.concatenate(parts)
 
-def open_scorer(matcher: str, threads: int) -> Scorer:
+
+def open_scorer(matcher: str, threads: int, *, symmetric: bool = False) -> Scorer:
     """Open 'shipped', a model directory or an artefact folder.
+
+    Args:
+        matcher: which.
+        threads: CPU threads.
+        symmetric: average the probabilities of both orders of a pair; twice the time.
 
     Raises:
         ArtefactError: a damaged artefact.
@@ -33,11 +48,15 @@ def open_scorer(matcher: str, threads: int) -> Scorer:
 
         artefact = Matcher.load(matcher, threads)
         card = artefact.card
-        return Scorer(artefact.score, card.threshold, f"{card.target} {card.quant}, {artefact.backend.name}")
-    return _open_model(matcher, threads)
+        return Scorer(
+            lambda pairs: artefact.score(pairs, symmetric=symmetric),
+            card.threshold,
+            f"{card.target} {card.quant}, {artefact.backend.name}",
+        )
+    return _open_model(matcher, threads, symmetric)
 
 
-def _open_model(matcher: str, threads: int) -> Scorer:
+def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
     import torch
     from scipy.special import softmax
 
@@ -53,4 +72,12 @@ def _open_model(matcher: str, threads: int) -> Scorer:
         logits = network.predict(pairs).astype(np.float64)
         return softmax(logits / settings.temperature, axis=1)[:, settings.positive]
 
-    return Scorer(score, settings.threshold, f"PyTorch {torch.__version__}")
+    def score_both(pairs: Sequence[Pair]) -> np.ndarray:
+        return (score(pairs) + score([(b, a) for a, b in pairs])) / 2
+
+    return Scorer(score_both if symmetric else score, settings.threshold, f"PyTorch {torch.__version__}")
+
+
+def record_name(matcher: str) -> str:
+    """What a record calls a matcher: an absolute path says where one machine keeps it, its name does not."""
+    return Path(matcher).name if Path(matcher).is_absolute() else matcher

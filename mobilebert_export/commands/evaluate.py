@@ -1,9 +1,16 @@
 """`mobilebert evaluate`: figures of a model directory or an artefact on labelled pairs."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "auc", "ece")
 
 
 def evaluate(
@@ -13,57 +20,85 @@ def evaluate(
         Path | None, Option(help="Training pairs that cut CAT1 to CAT4; default: the data itself.")
     ] = None,
     threads: Annotated[int, Option(help="CPU threads.")] = 2,
+    symmetric: Annotated[
+        bool, Option("--symmetric", help="Mean over both orders of a pair; twice the time.")
+    ] = False,
     json_file: Annotated[Path | None, Option("--json", help="Also write everything there.")] = None,
     force: Annotated[bool, Option("--force", help="Replace the JSON file.")] = False,
 ) -> None:
     """Evaluate a matcher on labelled pairs.
 
-    Accuracy, balanced accuracy, F1, AUC, ECE with 95% intervals, and accuracy and true positive rate by
-    length-divergence category. An artefact runs in its own runtime, at its own fixed length.
+    Accuracy, balanced accuracy, F1, AUC, ECE with 95% intervals on all pairs and on the adversarial test: the
+    pairs that stay when every length-divergence category is down-sampled to the overall ratio of positives.
+    Accuracy and true positive rate by category, the gap of that rate between CAT1 and CAT4, and whether a
+    classifier that sees lengths alone can predict the errors. An artefact runs in its own runtime, at its own
+    fixed length.
     """
-    import numpy as np
     from rich.console import Console
 
     from matching.audit import load_quartiles
     from matching.evaluation import evaluate as figures
     from matching.output import check_output, write_json
     from matching.split import read_labelled
-    from mobilebert_export.scoring import open_scorer
+    from mobilebert_export.scoring import open_scorer, record_name
 
     if json_file:
         check_output(json_file, force=force)
     pairs, labels = read_labelled(data)
     quartiles = load_quartiles(train, "pairwise") if train else None
-    scorer = open_scorer(matcher, threads)
-    console = Console(stderr=True)
-    parts = []
-    with console.status("") as status:
-        for start in range(0, len(pairs), 256):
-            parts.append(scorer.score(pairs[start : start + 256]))
-            status.update(f"{min(start + 256, len(pairs)):,} of {len(pairs):,} pairs")
-    result = figures(pairs, labels, np.concatenate(parts), scorer.threshold, quartiles)
-    # An absolute path says where one machine keeps the folder; its name is what the record is about.
-    name = Path(matcher).name if Path(matcher).is_absolute() else matcher
-    record = {"matcher": name, "runtime": scorer.runtime, "data": "/".join(data.parts[-2:])} | result
+    scorer = open_scorer(matcher, threads, symmetric=symmetric)
+    with Console(stderr=True).status("") as status:
+        scores = scorer.score_all(pairs, lambda done, whole: status.update(f"{done:,} of {whole:,} pairs"))
+    record = {
+        "matcher": record_name(matcher),
+        "runtime": scorer.runtime,
+        "symmetric": symmetric,
+        "data": "/".join(data.parts[-2:]),
+        **figures(pairs, labels, scores, scorer.threshold, quartiles),
+    }
     _print(record, Console())
     if json_file:
         write_json(json_file, record)
 
 
-def _print(record: dict[str, Any], console: Any) -> None:
-    """The record as two small tables."""
+def _print(record: dict[str, Any], console: Console) -> None:
+    """The record as two small tables and what the lengths have to do with it."""
     from rich.table import Table
 
-    overall = Table("figure", "value", "95% interval", title=f"{record['matcher']} ({record['runtime']})")
-    for name in ("accuracy", "balanced_accuracy", "f1_macro", "auc", "ece"):
-        low, high = record.get(f"{name}_interval", (None, None))
-        value = record[name]
-        shown = "–" if value is None else f"{value:.4f}"
-        overall.add_row(name.replace("_", " "), shown, "" if low is None else f"{low:.4f} – {high:.4f}")
-    by_category = Table("category", "pairs", "accuracy", "true positive rate", title="by length divergence")
-    for row in record["categories"]:
-        rates = (row["accuracy"], row["true_positive_rate"])
-        shown_rates = ("–" if rate is None else f"{rate:.4f}" for rate in rates)
-        by_category.add_row(row["category"], f"{row['pairs']:,}", *shown_rates)
-    console.print(overall)
-    console.print(by_category)
+    tests = {"all pairs": record} | ({"adversarial": record["adversarial"]} if record["adversarial"] else {})
+    overall = Table("figure", *tests, title=f"{record['matcher']} ({record['runtime']}), [95% interval]")
+    overall.add_row("pairs", *(f"{found['pairs']:,}" for found in tests.values()))
+    for name in SHOWN:
+        cells = (_set(found[name], found.get(f"{name}_interval")) for found in tests.values())
+        overall.add_row(name.replace("_", " "), *cells)
+    gaps = (found["tpr_gap"] for found in tests.values())
+    overall.add_row("TPR CAT1 − CAT4", *(_set(gap["value"], (gap["low"], gap["high"])) for gap in gaps))
+    by_category = Table("category", title="by length divergence")
+    for test in tests:
+        for heading in ("pairs", "accuracy", "TPR"):
+            by_category.add_column(f"{heading}, {test}")
+    for rows in zip(*(found["categories"] for found in tests.values()), strict=True):
+        cells = (
+            cell
+            for row in rows
+            for cell in (f"{row['pairs']:,}", _set(row["accuracy"]), _set(row["true_positive_rate"]))
+        )
+        by_category.add_row(rows[0]["category"], *cells)
+    probe = Table("what lengths alone predict", *tests, title="length-only probe, AUC (chance 0.5)")
+    for question, meaning in (
+        ("error", "which pairs are errors"),
+        ("false_negative", "which errors are false negatives"),
+        ("label", "the labels themselves"),
+    ):
+        answers = (found["length_probe"][question] for found in tests.values())
+        probe.add_row(meaning, *(_set(answer["auc"], answer["interval"]) for answer in answers))
+    console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
+    for table in (overall, by_category, probe):
+        console.print(table)
+    if not record["adversarial"]:
+        console.print(f"no adversarial test: {record['adversarial_missing']}")
+
+
+def _set(value: float | None, interval: tuple[float, float] | None = None) -> str:
+    shown = "–" if value is None else f"{value:.4f}"
+    return shown if interval is None else f"{shown} [{interval[0]:.4f}, {interval[1]:.4f}]"

@@ -26,6 +26,9 @@ def match(
     text_a: Annotated[str | None, Option(help="Column of the first texts in --pairs.")] = None,
     text_b: Annotated[str | None, Option(help="Column of the second texts.")] = None,
     threads: Annotated[int, Option(help="CPU threads.")] = 1,
+    symmetric: Annotated[
+        bool, Option("--symmetric", help="Mean over both orders of a pair; twice the time.")
+    ] = False,
     json_lines: Annotated[bool, Option("--json", help="One JSON object per pair.")] = False,
 ) -> None:
     """Score one pair, or a file of pairs, with an artefact.
@@ -50,7 +53,7 @@ def match(
     with progress.status("") as status:
         for start in range(0, len(asked), BATCH):
             batch = asked[start : start + BATCH]
-            for pair, score in zip(batch, matcher.score(batch), strict=True):
+            for pair, score in zip(batch, matcher.score(batch, symmetric=symmetric), strict=True):
                 sys.stdout.write(_line(pair, float(score), matcher.label(float(score)), as_json=json_lines))
             status.update(f"{start + len(batch):,} of {len(asked):,} pairs")
 
