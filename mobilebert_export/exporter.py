@@ -33,7 +33,7 @@ from mobilebert_export.artefact import (
 from mobilebert_export.budget import meet_budget, read_budget_pairs
 from mobilebert_export.console import silenced, step
 from mobilebert_export.report import write_report
-from mobilebert_export.rewriting import PROOF_PAIRS, Rewritten, rewrite
+from mobilebert_export.rewriting import PROOF_PAIRS, Rewritten, choose_forms, rewrite
 from mobilebert_export.runtime import Matcher
 from mobilebert_export.verification import Verification, VerificationError, verify
 from quantize.calibration import encode_calibration, read_calibration
@@ -76,6 +76,7 @@ class ExportRequest:
     opset: int = DEFAULT_OPSET
     force: bool = False
     simplify: bool = True  # exact rewrites, and equalised ranges for int8
+    kronecker: str = "auto"  # form of Kronecker layers: auto, factored or materialised
     max_accuracy_drop: float | None = None  # points that quantising may cost on `pairs`
     pairs: Path | None = None  # labelled
     threads: int = 1  # of the latency measurement
@@ -109,11 +110,15 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
         card = _card(request, model, recipe)
         labelled = read_budget_pairs(request.pairs, request.max_accuracy_drop, card)
         calibration = encode_calibration(pairs, model.tokenizer, request.seq_len) if pairs else None
-    rewritten = Rewritten(model.network, None)
+    lengths = [bucket.seq_len for bucket in card.buckets]
+    lowered, forms = choose_forms(model.network, request.kronecker, recipe, lengths)
+    if request.kronecker != "auto" and not forms:
+        raise ExportRequestError(f"--kronecker {request.kronecker}: {request.model} has no Kronecker layers")
+    rewritten = Rewritten(lowered, None)
     if request.simplify:
         with step(console, "Rewrite exactly"):
             proof = model.tokenizer.encode(samples.verification_pairs()[:PROOF_PAIRS], request.seq_len)
-            rewritten = rewrite(model.network, recipe, proof, calibration)
+            rewritten = rewrite(lowered, recipe, proof, calibration)
     budget = None
     with new_folder(request.out, force=request.force) as folder, tempfile.TemporaryDirectory() as scratch:
         float_card = replace(card, quant="none")
@@ -170,6 +175,7 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
                 latency=latency,
                 budget=budget,
                 rewrites=rewritten.report,
+                kronecker=forms,
             )
         write_checksums(folder)
     return report

@@ -2,14 +2,17 @@
 
 import importlib.metadata
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mobilebert_export.artefact import ArtefactCard, write_json
 from mobilebert_export.budget import Budget
 from mobilebert_export.verification import Verification
 from quantize.recipes import Recipe
+
+if TYPE_CHECKING:
+    from quantize.kronecker import LayerForm
 
 # Packages whose version decides what the files look like.
 _WRITERS = (
@@ -34,6 +37,7 @@ def write_report(
     latency: dict[str, Any] | None,
     budget: Budget | None = None,
     rewrites: dict[str, Any] | None = None,
+    kronecker: "Sequence[LayerForm]" = (),
 ) -> dict[str, Any]:
     """Write report.json and report.md into an artefact folder.
 
@@ -47,6 +51,7 @@ def write_report(
         latency: from `exporter.measure_pair`, or None where there is no pair to measure.
         budget: which products went back to float for the sake of accuracy; None where nobody asked.
         rewrites: from `rewriting.rewrite`, or None where the network was converted as it was.
+        kronecker: form of each Kronecker layer, from `quantize.kronecker.lower`; empty for a dense model.
 
     Returns:
         The content of report.json.
@@ -66,6 +71,7 @@ def write_report(
         "latency": latency,
         "budget": budget and budget.to_json(),
         "rewrites": rewrites,
+        "kronecker": [form.to_json() for form in kronecker],
         "made_with": {"python": platform.python_version()} | _versions(_WRITERS),
     }
     write_json(folder / "report.json", report)
@@ -104,6 +110,7 @@ def to_markdown(report: dict[str, Any]) -> str:
         ((kind, graph["operators"].get(kind, 0), before.get(kind, 0)) for kind in kinds),
     )
     lines += _rewrite_lines(report["rewrites"])
+    lines += _kronecker_lines(report["kronecker"])
     runtimes = ", ".join(f"{name} ≥ {version}" for name, version in report["minimum_runtime"].items())
     made = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())
     return "\n".join([*lines, f"Runs in {runtimes}. Made with {made}.", ""])
@@ -221,6 +228,40 @@ def _rewrite_lines(rewrites: dict[str, Any] | None) -> list[str]:
             ),
         )
     return lines
+
+
+def _kronecker_lines(forms: list[dict[str, Any]]) -> list[str]:
+    """Each Kronecker layer's form, and what either form would cost."""
+    if not forms:
+        return []
+    times = [sum(form[f"{kind}_us"] for form in forms) for kind in ("factored", "materialised")]
+    chosen = sum(form[f"{form['form']}_us"] for form in forms)
+    sentence = (
+        "Times are the cost model's, one text of every length together: "
+        f"{chosen / 1000:.1f} ms as exported, {times[0] / 1000:.1f} all factored, "
+        f"{times[1] / 1000:.1f} all multiplied out."
+    )
+    return [
+        "## Kronecker layers",
+        "",
+        sentence,
+        "",
+        *_table(
+            ("layer", "factors", "form", "factored", "multiplied out", "weights", "multiplied out"),
+            (
+                (
+                    form["name"].removeprefix("encoder."),
+                    f"{form['rank']} · {form['a'][0]}×{form['a'][1]} ⊗ {form['b'][0]}×{form['b'][1]}",
+                    form["form"],
+                    f"{form['factored_us']:.0f} µs",
+                    f"{form['materialised_us']:.0f} µs",
+                    f"{form['factored_weights']:,}",
+                    f"{form['materialised_weights']:,}",
+                )
+                for form in forms
+            ),
+        ),
+    ]
 
 
 def _xnnpack_sentence(found: dict[str, Any]) -> str:

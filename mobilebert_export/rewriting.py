@@ -1,13 +1,16 @@
-"""What happens to a network before it is converted: exact rewrites, and for int8 equalised ranges."""
+"""What happens to a network before it is converted: Kronecker forms, exact rewrites, equalised ranges."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quantize.recipes import Recipe
+
+if TYPE_CHECKING:
+    from quantize.kronecker import LayerForm
 
 Encoded = Mapping[str, NDArray[np.int32]]
 
@@ -21,6 +24,16 @@ class Rewritten:
 
     network: Any
     report: dict[str, Any] | None
+
+
+def choose_forms(
+    network: Any, form: str, recipe: Recipe, lengths: Sequence[int]
+) -> "tuple[Any, list[LayerForm]]":
+    """`quantize.kronecker.lower` with the measured costs of the recipe's runtime."""
+    from quantize.kronecker import lower
+    from quantize.kronecker_costs import costs_of
+
+    return lower(network, form, costs_of(recipe), lengths)
 
 
 def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded | None) -> Rewritten:

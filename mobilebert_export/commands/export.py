@@ -40,6 +40,10 @@ def export(
     simplify: Annotated[
         bool, Option(help="Exact rewrites before conversion; for int8 also equalised ranges.")
     ] = True,
+    kronecker: Annotated[
+        str,
+        Option(help="Kronecker layers: factored, materialised, or auto: whatever is faster, layer by layer."),
+    ] = "auto",
     force: Annotated[bool, Option("--force", help="Replace an artefact folder that exists.")] = False,
 ) -> None:
     """Write a verified TFLite or ONNX artefact folder.
@@ -68,6 +72,7 @@ def export(
         opset=opset,
         force=force,
         simplify=simplify,
+        kronecker=kronecker,
         threads=threads,
         measure=measure,
     )

@@ -1,0 +1,107 @@
+"""What a linear layer costs in each runtime, whole or as two factors: a model of four numbers a recipe.
+
+    µs = fixed · operators + (mac · multiply-accumulates + result · results + move · moved) / 1000
+
+`result` is paid for every number that a product writes (its accumulators are scaled, rounded, stored: what
+makes products over short rows slow), `move` for every number that is transposed, added or multiplied alone.
+The numbers are fitted to measured times by `benchmarks/kronecker_operators.py`, which says how well they fit;
+`results/kronecker/operators.json` has the times and names the machine. They decide between two forms of the
+same layer, so what matters of them is their ratios.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quantize.recipes import Recipe
+
+
+@dataclass(frozen=True)
+class OperatorCosts:
+    """Microseconds an operator, nanoseconds per multiply-accumulate, result and moved number; one thread."""
+
+    fixed: float
+    mac: float
+    result: float
+    move: float
+
+    def linear(self, tokens: int, n: int, m: int) -> float:
+        """Microseconds of one (m, n) matrix for so many tokens."""
+        return self.of(linear_work(tokens, n, m))
+
+    def factored(self, tokens: int, sizes: tuple[int, int, int, int], rank: int, *, b_first: bool) -> float:
+        """Microseconds of Σ A ⊗ B, sizes (m1, n1, m2, n2), by two products."""
+        return self.of(factored_work(tokens, sizes, rank, b_first=b_first))
+
+    def lookup(self, tokens: int, width: int) -> float:
+        """Microseconds of looking up rows and multiplying them with their scales."""
+        return self.of(Work(2, 0, 0, 2 * tokens * width))
+
+    def factored_lookup(self, tokens: int, columns: int, n: int, rank: int) -> float:
+        """Microseconds of looking up (columns, rank) numbers a word and multiplying them out."""
+        found = Work(2, 0, 0, 2 * tokens * columns * rank)
+        if rank == 1:
+            return self.of(found + Work(1, 0, 0, tokens * columns * n))
+        return self.of(found + Work(1, tokens * columns * n * rank, tokens * columns * n, 0))
+
+    def of(self, work: Work) -> float:
+        """Microseconds of some work."""
+        each = self.mac * work.macs + self.result * work.results + self.move * work.moved
+        return self.fixed * work.operators + each / 1000
+
+
+@dataclass(frozen=True)
+class Work:
+    """Counts that the model prices."""
+
+    operators: int
+    macs: int
+    results: int
+    moved: int
+
+    def __add__(self, other: Work) -> Work:
+        return Work(
+            self.operators + other.operators,
+            self.macs + other.macs,
+            self.results + other.results,
+            self.moved + other.moved,
+        )
+
+
+def linear_work(tokens: int, n: int, m: int) -> Work:
+    """Counts of one (m, n) matrix."""
+    return Work(1, tokens * n * m, tokens * m, 0)
+
+
+def factored_work(tokens: int, sizes: tuple[int, int, int, int], rank: int, *, b_first: bool) -> Work:
+    """Counts of `quantize.kronecker.TwoStepLinear`: two products, transpositions, a bias apart."""
+    m1, n1, m2, n2 = sizes
+    if b_first:
+        half = tokens * n1 * m2 * rank
+        macs = half * n2 + tokens * m2 * m1 * n1 * rank
+        transposed = (half if min(n1, m2) > 1 else 0, tokens * m1 * m2 if min(m1, m2) > 1 else 0)
+        apart = tokens * m1 * m2 if m2 > 1 else 0
+    else:
+        half = tokens * n2 * m1 * rank
+        macs = half * n1 + tokens * m1 * m2 * n2 * rank
+        transposed = (half if min(n2, m1) > 1 else 0, tokens * n1 * n2 if min(n1, n2) > 1 else 0)
+        apart = tokens * m1 * m2 if m1 > 1 else 0
+    moves = [*transposed, apart]
+    operators = 2 + sum(moved > 0 for moved in moves)
+    return Work(operators, macs, half + tokens * m1 * m2, sum(moves))
+
+
+def costs_of(recipe: Recipe) -> OperatorCosts:
+    """The fitted numbers of a recipe."""
+    return COSTS[recipe.name]
+
+
+COSTS: dict[str, OperatorCosts] = {
+    "tflite-none": OperatorCosts(1.0, 0.03, 0.3, 0.5),
+    "tflite-dynamic": OperatorCosts(1.0, 0.03, 0.3, 0.5),
+    "tflite-int8": OperatorCosts(1.0, 0.03, 0.3, 0.5),
+    "tflite-int16x8": OperatorCosts(1.0, 0.03, 0.3, 0.5),
+    "onnx-none": OperatorCosts(1.0, 0.03, 0.3, 0.5),
+    "onnx-dynamic": OperatorCosts(1.0, 0.03, 0.3, 0.5),
+    "onnx-int8": OperatorCosts(1.0, 0.03, 0.3, 0.5),
+}
