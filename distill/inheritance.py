@@ -8,8 +8,10 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from distill.strategies import Strategy
 from models import ConfigError, EncoderConfig, PretrainingHead, build
 from models.kronecker_compress import compress
+from models.layers import Encoder
 
 _COPIED = ("encoder.embeddings.", "encoder.pooler.", "cls.")
 
@@ -47,6 +49,19 @@ def inherit_pretraining(config: EncoderConfig, teacher: PretrainingHead, seed: i
             )
     student.load_state_dict({name: source[name] for name in wanted}, strict=False)
     return student
+
+
+def bare_teacher(encoder: Encoder, plan: Strategy) -> PretrainingHead:
+    """An encoder as the teacher of strategies that ask for nothing but its layers; its head is random.
+
+    Raises:
+        ConfigError: the strategy asks the teacher for a distribution over words.
+    """
+    if any(phase.weights.word_distribution for phase in plan.phases):
+        raise ConfigError("teacher: an encoder without a pretraining head; this strategy asks for its words")
+    teacher = cast(PretrainingHead, build(encoder.config, "pretraining", seed=0))
+    teacher.encoder = encoder
+    return teacher.eval()
 
 
 def _split_table(teacher: PretrainingHead, config: EncoderConfig) -> dict[str, Tensor]:

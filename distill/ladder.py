@@ -323,9 +323,7 @@ def summarise(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if seeds := sorted(first.keys() & second.keys()):
             # Positive: the better one has the lower loss.
             gains = [second[s]["mlm_loss"] - first[s]["mlm_loss"] for s in seeds]
-            orders.append(
-                {"table": table, "better": better, "worse": worse, "seeds": seeds} | _verdict(gains)
-            )
+            orders.append({"table": table, "better": better, "worse": worse, "seeds": seeds} | verdict(gains))
     return {"means": means, "orders": orders, "pairs": _cross(by_cell)}
 
 
@@ -340,13 +338,14 @@ def _cross(by_cell: dict[str, dict[int, dict[str, float]]]) -> dict[str, Any]:
     ):
         if runs := by_cell.get(cell):
             values = [run[f"{asked}_accuracy"] for run in runs.values()]
-            out[f"{cell} asked {asked}"] = {"accuracy": float(np.mean(values))} | _verdict(
+            out[f"{cell} asked {asked}"] = {"accuracy": float(np.mean(values))} | verdict(
                 [value - 0.5 for value in values]
             )
     return out
 
 
-def _verdict(gains: Sequence[float]) -> dict[str, Any]:
+def verdict(gains: Sequence[float]) -> dict[str, Any]:
+    """Mean of paired differences, their 95% interval, and whether it excludes zero; see `summarise`."""
     from scipy.stats import t
 
     mean = float(np.mean(gains))

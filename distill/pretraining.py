@@ -152,7 +152,9 @@ def _stage(
     parameters = trained(student, stage)
     said = (facts or {}) | {"strategy": plan.strategy, "weights": asdict(stage.weights)}
     said |= {"learns": stage.learns, "trained_parameters": sum(p.numel() for p, _ in parameters)}
-    evaluates = isinstance(stage.learns, str)  # between two layers the figures say nothing
+    # The figures say nothing between two layers, nor of a head that neither teacher nor student has.
+    headless = stage.weights.imitates and not stage.weights.words
+    evaluates = isinstance(stage.learns, str) and not headless
     record = run(
         Lesson(student, teacher, stage),
         parameter_groups(parameters, plan.engine.weight_decay),

@@ -13,7 +13,8 @@ _TRANSFER = {"feature_map": 1.0, "statistics": 1.0, "attention": 1.0}
 _BARE = {"words": 1.0, "pair": 1.0}
 _FEATURE_MAPS = {"feature_map": 1.0, "statistics": 1.0}
 # KroneckerBERT Eq. 14 at pretraining (section 3.5.2): intermediate layers, MLM and NSP.
-_KRONECKER = {"embedding": 1.0, "hidden": 1.0, "attention_scores": 1.0, "words": 1.0, "pair": 1.0}
+_IMITATION = {"embedding": 1.0, "hidden": 1.0, "attention_scores": 1.0}
+_KRONECKER = _IMITATION | {"words": 1.0, "pair": 1.0}
 
 Learns = Literal["all", "layers", "layer by layer"]
 
@@ -62,6 +63,8 @@ STRATEGIES: dict[str, Strategy] = {
     "pd-fmt": Strategy((Phase("layer", "transfer", Weights(**_FEATURE_MAPS), "layer by layer"), _PD)),
     # KroneckerBERT's first stage; the student starts as the teacher's nearest Kronecker sum.
     "kronecker": Strategy((Phase("kronecker", "both", Weights(**_KRONECKER)),)),
+    # The same under a teacher that is an encoder without a head, such as MiniLM: it knows no masked words.
+    "kronecker-encoder": Strategy((Phase("kronecker", "both", Weights(**_IMITATION)),)),
 }
 
 

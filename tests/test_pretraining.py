@@ -95,6 +95,7 @@ TRAINED = {
         "distil": EVERYTHING,
     },
     "kronecker": {"kronecker": EVERYTHING},
+    "kronecker-encoder": {"kronecker": {"encoder.embeddings", *LAYER}},
 }
 
 

@@ -1,4 +1,4 @@
-"""`mobilebert picture attention|curves`: what a student attends to beside its teacher; training curves."""
+"""`mobilebert picture`: attention of student and teacher, training curves, the middle layer by t-SNE."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ class Subject(StrEnum):
 
     ATTENTION = "attention"
     CURVES = "curves"
+    TSNE = "tsne"
 
 
 def picture(
@@ -29,9 +30,17 @@ def picture(
     ),
     layers: Annotated[str, Option(help="attention: which layers, from 1.")] = "1,6",
     heads: Annotated[int, Option(min=1, help="attention: the first so many heads.")] = 6,
+    model: Annotated[
+        list[str] | None, Option(help="tsne: a model directory, shipped or minilm (repeat for more).")
+    ] = None,
+    data: Annotated[Path | None, Option(help="tsne: labelled pairs.")] = None,
+    max_pairs: Annotated[int, Option(min=1, help="tsne: the first so many pairs.")] = 1000,
     force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
 ) -> None:
-    """Draw attention distributions of teacher and student, or training curves.
+    """Draw attention distributions of teacher and student, training curves, or middle layers by t-SNE.
+
+    tsne also writes OUT with .json in the place of .png: coordinates, and how often the nearest neighbours of
+    a pair have its label.
 
     attention also writes OUT with .json in the place of .png: the divergence of each student head from the
     teacher's of the same number and from its nearest.
@@ -44,6 +53,9 @@ def picture(
 
         with replacing(out, force=force) as partial:
             curves.draw(records or [], partial)
+        return
+    if subject is Subject.TSNE:
+        _tsne(model or [], data, max_pairs, out, force=force)
         return
     from distill import attention_picture
     from matching.start import start_directory
@@ -62,6 +74,40 @@ def picture(
         numbers,
         {"teacher": names[0], "student": names[1], "pair": pair, "tokens": maps[0].tokens, "layers": rows},
     )
+
+
+def _tsne(names: list[str], data: Path | None, max_pairs: int, out: Path, *, force: bool) -> None:
+    from distill import tsne_picture
+    from distill.attention_picture import PictureError
+    from matching.output import check_output, replacing, write_json
+    from matching.split import LabelledPairs, read_labelled
+    from matching.start import start_directory
+    from matching.wordpiece import PairTokenizer
+
+    numbers = out.with_suffix(".json")
+    check_output(numbers, force=force)
+    if not names or data is None:
+        raise PictureError("picture tsne needs --model, once or more often, and --data")
+    everything = read_labelled(data)
+    pairs = LabelledPairs(everything.pairs[:max_pairs], everything.labels[:max_pairs])
+    clouds = []
+    for name in names:
+        encoder, tokenizer = _encoder(name), PairTokenizer.load(start_directory(name))
+        features = tsne_picture.middle_features(encoder, tokenizer, pairs.pairs)
+        layer = tsne_picture.middle_layer(encoder)
+        clouds.append(tsne_picture.cloud(_shown(name), layer, features, pairs.labels))
+    labels = [f"label {label}" for label in range(int(pairs.labels.max()) + 1)]
+    with replacing(out, force=force) as partial:
+        tsne_picture.draw(clouds, pairs.labels, labels, partial)
+    write_json(numbers, {"data": "/".join(data.parts[-2:])} | tsne_picture.record(clouds, pairs))
+
+
+def _shown(name: str) -> str:
+    """A directory's name; of RUN/model the run's."""
+    if not Path(name).is_dir():
+        return name
+    directory = Path(name).resolve()
+    return directory.parent.name if directory.name == "model" else directory.name
 
 
 def _encoder(name: str) -> Any:

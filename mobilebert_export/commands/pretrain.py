@@ -13,10 +13,15 @@ def pretrain(
     student: Annotated[
         str, Option(help="Preset, or a model directory whose config.json is taken.")
     ] = "mobilebert",
-    strategy: Annotated[str, Option(help="bare, pd, akt, jkt, pkt, pkt-soft, pd-fmt or kronecker.")] = "bare",
+    strategy: Annotated[
+        str, Option(help="bare, pd, akt, jkt, pkt, pkt-soft, pd-fmt, kronecker or kronecker-encoder.")
+    ] = "bare",
     teacher: Annotated[
-        Path | None,
-        Option(help="Model directory with a pretraining head and the student's feature-map size."),
+        str | None,
+        Option(
+            help="Model directory with a pretraining head and the student's feature-map size; a Kronecker "
+            "strategy also learns from a bare encoder, such as minilm."
+        ),
     ] = None,
     transfer_steps: Annotated[int, Option(min=0, help="Updates on top, of knowledge transfer.")] = 0,
     batch_size: Annotated[int, Option(help="Sequences of an update, over all processes.")] = 256,
@@ -51,11 +56,14 @@ def pretrain(
     import models
     from distill.engine import EngineConfig
     from distill.examples import ExampleRecipe
+    from distill.inheritance import bare_teacher
     from distill.pretraining import PretrainingPlan, draw_curves, start
     from distill.pretraining import pretrain as run
     from distill.shards import Corpus
+    from distill.strategies import strategy as find_strategy
     from matching.output import refuse_finished
     from models import ConfigError, PretrainingHead
+    from models.layers import Encoder
 
     refuse_finished(out / "model", force=force)
     shards = Corpus(corpus)
@@ -81,10 +89,13 @@ def pretrain(
     config = replace(config, vocab_size=shards.special.vocab_size, pad_token_id=shards.special.pad)
     master = None
     if teacher is not None:
-        loaded = models.load_pretrained(teacher)
-        if not isinstance(loaded, PretrainingHead):
+        loaded = models.load_pretrained(models.find_directory(teacher))
+        if isinstance(loaded, Encoder) and strategy.startswith("kronecker"):
+            master = bare_teacher(loaded, find_strategy(strategy))
+        elif isinstance(loaded, PretrainingHead):
+            master = loaded
+        else:
             raise ConfigError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
-        master = loaded
     pupil = start(config, master, plan, shards)
     records = run(pupil, master, shards, plan, out, workers=workers, facts={"threads": threads})
     if PartialState().is_main_process:
