@@ -73,6 +73,7 @@ class Method:
     weights: Callable[[Material], np.ndarray] | None = None  # of the labelled pairs, (N,)
     expert: Callable[[Material], np.ndarray] | None = None  # of the labelled pairs, (N, 2)
     trained_as: str | None = None  # another method, whose model this one takes
+    needs_teacher: bool = False
     shift_scores: bool = False  # add `LengthPrior.shift` to the trained model's logits
 
 
@@ -165,18 +166,28 @@ def augmented(material: Material) -> LabelledPairs:
         raise DebiasingError("augmentation needs further labelled pairs; give a teacher to label them")
     prior, rng = material.prior, np.random.default_rng(material.seed)
     own, other = prior.category(pairs), prior.category(material.extra.pairs)
-    ratio, taken = np.exp(prior.overall), []
+    taken = []
     for category in CATEGORIES:
-        negatives, positives = np.bincount(labels[own == category], minlength=2)
-        missing = ratio * negatives - positives  # of label 1; of label 0 where there are too many of 1
-        label, wanted = (1, missing) if missing > 0 else (0, -missing / ratio)
+        label, missing = missing_label(labels[own == category], prior.overall)
         free = np.flatnonzero((other == category) & (material.extra.labels == label))
-        taken.append(rng.permutation(free)[: round(wanted)])
+        taken.append(rng.permutation(free)[: round(missing)])
     rows = np.concatenate(taken)
     return LabelledPairs(
         [*pairs, *(material.extra.pairs[row] for row in rows)],
         np.concatenate([labels, material.extra.labels[rows]]),
     )
+
+
+def missing_label(labels: np.ndarray, overall_log_odds: float) -> tuple[int, float]:
+    """Which label a category lacks for the overall ratio, and how many pairs of it.
+
+    Args:
+        labels: (N,) 0 or 1, of the category.
+        overall_log_odds: of label 1.
+    """
+    negatives, positives = np.bincount(labels, minlength=2)
+    missing = np.exp(overall_log_odds) * negatives - positives
+    return (1, float(missing)) if missing > 0 else (0, float(-missing / np.exp(overall_log_odds)))
 
 
 def soft_labels(material: Material) -> np.ndarray:
@@ -198,14 +209,24 @@ def _teacher(material: Material) -> np.ndarray:
 
 METHODS: dict[str, Method] = {
     "original": Method("the biased pairs as they are"),
-    "adjusted": Method("soft labels of a teacher, shifted to level categories", targets=shifted_soft_labels),
+    "adjusted": Method(
+        "soft labels of a teacher, shifted to level categories",
+        targets=shifted_soft_labels,
+        needs_teacher=True,
+    ),
     "distilled": Method(
-        "soft labels of a teacher as they are: what `adjusted` has to beat", targets=soft_labels
+        "soft labels of a teacher as they are: what `adjusted` has to beat",
+        targets=soft_labels,
+        needs_teacher=True,
     ),
     "re-weighted": Method("pairs weighted until every category has the overall ratio", weights=level_weights),
     "down-sampled": Method("pairs dropped until every category has the overall ratio", pairs=down_sampled),
     "product-of-experts": Method("a length-only model's word is added in training", expert=length_expert),
     "focal": Method("pairs that lengths alone get right count less", weights=focal_weights),
-    "augmented": Method("pairs mined and labelled by a teacher until ratios are level", pairs=augmented),
+    "augmented": Method(
+        "pairs mined and labelled by a teacher are added until ratios are level",
+        pairs=augmented,
+        needs_teacher=True,
+    ),
     "shifted": Method("`original`, its scores shifted afterwards", trained_as="original", shift_scores=True),
 }

@@ -1,7 +1,7 @@
 """`mobilebert reproduce`: the training runs behind a paper's tables, as far as they are missing."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, BadParameter, Option
 
@@ -10,14 +10,19 @@ def reproduce(
     study: Annotated[
         str,
         Argument(
-            help="length-bias: Table 2 and Figure 2 of Jiang et al. 2022; "
-            "transfer: Tables 8 and 9 of MobileBERT and Table 5 of ALBERT, scaled down."
+            help="length-bias: Table 2 and Figure 2 of Jiang et al. 2022; debiasing: ways to train without "
+            "length bias, compared; "
+            "transfer: Tables 8 and 9 of MobileBERT and Table 5 of ALBERT, scaled down; "
+            "kronecker: Table 6 of KroneckerBERT, and its factors against low-rank ones."
         ),
     ],
     out: Annotated[Path, Option(help="Folder of the records, one JSON file a run.")],
     runs: Annotated[Path, Option(help="Folder of the trained matchers, one folder a run.")],
     arch: Annotated[list[str] | None, Option(help="Only this architecture (repeat for more).")] = None,
-    data: Annotated[list[str] | None, Option(help="Only this data set (repeat for more).")] = None,
+    data: Annotated[
+        list[str] | None,
+        Option(help="Only this data set (repeat for more); kronecker: one folder of labelled pairs."),
+    ] = None,
     train_set: Annotated[list[str] | None, Option(help="Only original, or only adversarial.")] = None,
     seeds: Annotated[list[int] | None, Option("--seed", help="Seed (repeat for more); default 0.")] = None,
     init: Annotated[Path | None, Option(help="Model directory that bert-tiny starts from.")] = None,
@@ -26,13 +31,31 @@ def reproduce(
     ] = None,
     data_root: Annotated[Path | None, Option(help="Folder of the data sets.")] = None,
     max_pairs: Annotated[int | None, Option(min=1, help="Another cap on training pairs.")] = None,
+    method: Annotated[list[str] | None, Option(help="debiasing: only this method (repeat for more).")] = None,
+    start: Annotated[
+        str, Option(help="debiasing: whose encoder all methods start from: shipped, minilm, a directory.")
+    ] = "shipped",
+    teacher: Annotated[
+        Path | None,
+        Option(
+            help="debiasing, kronecker: model directory of a classifier fine-tuned on the (biased) pairs."
+        ),
+    ] = None,
+    epochs: Annotated[
+        float | None,
+        Option(help="Passes over the labelled pairs: of debiasing 1, of kronecker what its recipes say."),
+    ] = None,
     corpus: Annotated[
-        Path | None, Option(help="transfer: token shards of `mobilebert corpus build`.")
+        Path | None, Option(help="transfer, kronecker: token shards of `mobilebert corpus build`.")
     ] = None,
     scale: Annotated[str, Option(help="transfer: cpu, gpu or toy.")] = "cpu",
     only: Annotated[
-        list[str] | None, Option("--cell", help="transfer: only this run (repeat for more).")
+        list[str] | None, Option("--cell", help="transfer, kronecker: only this run (repeat for more).")
     ] = None,
+    encoder: Annotated[
+        str, Option(help="kronecker: what it was before, the teacher of pretraining.")
+    ] = "minilm",
+    pretraining_steps: Annotated[int, Option(min=1, help="kronecker: updates of pretraining.")] = 500,
     dry_run: Annotated[
         bool, Option("--dry-run", help="transfer: updates and hours, at 20 GFLOP/s, and stop.")
     ] = False,
@@ -53,8 +76,20 @@ def reproduce(
         torch.set_num_threads(threads)
         _transfer(corpus, out, runs, scale, seeds or [0], only, dry_run=dry_run)
         return
+    if study == "debiasing":
+        torch.set_num_threads(threads)
+        settings = {"epochs": 1.0 if epochs is None else epochs, "max_pairs": max_pairs}
+        _debiasing(data or ["qqp"], data_root, start, teacher, out, runs, seeds or [0], method, settings)
+        return
+    if study == "kronecker":
+        torch.set_num_threads(threads)
+        limits = {"epochs": epochs, "max_pairs": max_pairs, "pretraining_steps": pretraining_steps}
+        _kronecker(data, teacher, encoder, corpus, limits, out, runs, seeds or [0], only)
+        return
     if study != "length-bias":
-        raise BadParameter(f"{study!r} is unknown; expected length-bias, transfer", param_hint="STUDY")
+        raise BadParameter(
+            f"{study!r} is unknown; expected length-bias, debiasing, transfer, kronecker", param_hint="STUDY"
+        )
     names: dict[str, tuple[list[str] | None, list[str]]] = {
         "--data": (data, list(KNOWN)),
         "--arch": (arch, list(PAPER_ARCHITECTURES)),
@@ -137,3 +172,82 @@ def _transfer(
         )
     for question, answer in summary["pairs"].items():
         console.print(f"{question}: {answer['accuracy']:.3f}", markup=False)
+
+
+def _debiasing(
+    data: list[str],
+    data_root: Path | None,
+    start: str,
+    teacher: Path | None,
+    out: Path,
+    runs: Path,
+    seeds: list[int],
+    methods: list[str] | None,
+    settings: dict[str, Any],
+) -> None:
+    import json
+
+    from rich.console import Console
+
+    from distill.mining import mine_pairs
+    from matching.benchmarks import find_data
+    from matching.debiasing import METHODS, find_method
+    from matching.debiasing_report import draw, table
+    from matching.debiasing_study import Study, StudySettings
+    from matching.output import replacing
+
+    if len(data) > 1:
+        raise BadParameter("the study debiasing takes one data set", param_hint="--data")
+    names = methods or [name for name, row in METHODS.items() if teacher or not row.needs_teacher]
+    for name in names:
+        find_method(name)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    folder = find_data(data[0], data_root)
+    for seed in seeds:
+        study = Study(folder, start, StudySettings(seed=seed, **settings), out, runs, mine_pairs, teacher)
+        for name in names:
+            record = study.run(name)
+            fair = record["test"]["adversarial"]
+            console.print(
+                f"{name}, seed {seed}: {record['training']['seconds']:.0f} s, accuracy "
+                f"{record['test']['accuracy']:.4f}, adversarial {fair['accuracy']:.4f}, "
+                f"gap {fair['tpr_gap']['value']}",
+                markup=False,
+            )
+    # Every record that there is, also those of earlier calls.
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("*.seed*.json"))]
+    with replacing(out / "report.md", force=True) as partial_path:
+        partial_path.write_text(f"{table(found)}\n![Accuracy and true positive rates](report.png)\n", "utf-8")
+    with replacing(out / "report.png", force=True) as partial_path:
+        draw(found, partial_path)
+
+
+def _kronecker(
+    data: list[str] | None,
+    teacher: Path | None,
+    encoder: str,
+    corpus: Path | None,
+    limits: dict[str, Any],
+    out: Path,
+    runs: Path,
+    seeds: list[int],
+    cells: list[str] | None,
+) -> None:
+    from rich.console import Console
+
+    from distill.kronecker_study import DEFAULT_CELLS, Budget, Setting, study
+    from models import find_directory
+
+    if teacher is None:
+        raise BadParameter("the study kronecker needs a fine-tuned teacher", param_hint="--teacher")
+    if data is None or len(data) != 1:
+        raise BadParameter("the study kronecker takes one folder, the teacher's", param_hint="--data")
+    setting = Setting(Path(data[0]), teacher, find_directory(encoder), corpus, Budget(**limits))
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for record in study(cells or DEFAULT_CELLS, seeds, setting, out, runs):
+        console.print(
+            f"{record['data']} {record['cell']} seed {record['seed']}: "
+            f"{record['times_fewer_parameters']:.2f} times fewer parameters, accuracy "
+            f"{record['test']['accuracy']:.4f}, {record['kept']:.2%} of the teacher's",
+            markup=False,
+        )
