@@ -133,14 +133,16 @@ def soft_label_transfer(teacher_logits: Tensor, student_logits: Tensor, temperat
     return F.kl_div(student, teacher, reduction="batchmean", log_target=True) * temperature**2
 
 
-def labelled_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+def labelled_cross_entropy(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
     """Cross-entropy summed over labelled pairs, over the batch size: unlabelled pairs weigh nothing.
 
     Args:
         logits: (B, C).
         labels: (B,) class indices, or `UNLABELLED`.
+        weights: (B,) how much each label counts; all alike without.
     """
-    return F.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="sum") / len(labels)
+    each = F.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="none")
+    return (each if weights is None else each * weights).sum() / len(labels)
 
 
 def _token_mean(per_token: Tensor, mask: Tensor) -> Tensor:

@@ -61,6 +61,11 @@ class Recipe:
     stages: tuple[Stage, ...]
     mined_pairs: int
 
+    @property
+    def imitates(self) -> bool:
+        """Whether a stage compares layers as they are, which takes one teacher of equal shape."""
+        return any(stage.weights.imitates for stage in self.stages)
+
 
 _TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
 _TASK = Weights(soft_labels=1.0, hard_labels=0.2)
@@ -78,6 +83,20 @@ RECIPES: dict[str, Recipe] = {
         ),
         mined_pairs=100_000,
     ),
+    # matcher-s: a narrower student learns the layers at the same rates, and the task for longer.
+    "matcher-s": Recipe(
+        stages=(
+            Stage("layerwise", LoopConfig(epochs=0.4, learning_rate=2e-3), _TRANSFER, teacher_forced=True),
+            Stage("joint", LoopConfig(epochs=0.4, learning_rate=1e-3), _TRANSFER),
+            Stage("task", LoopConfig(epochs=1.6, learning_rate=5e-4), _TASK, trains_head=True),
+        ),
+        mined_pairs=100_000,
+    ),
+    # A student that has been taught, given new targets: the task alone, at a rate that keeps what it knows.
+    "again": Recipe(
+        stages=(Stage("task", LoopConfig(epochs=1.0, learning_rate=3e-4), _TASK, trains_head=True),),
+        mined_pairs=100_000,
+    ),
     # The task stage of a Kronecker (or low-rank) student; its first stage is the strategy of the same name.
     "kronecker": Recipe(
         stages=(
@@ -90,6 +109,19 @@ RECIPES: dict[str, Recipe] = {
             ),
         ),
         mined_pairs=0,
+    ),
+    # The same with the teacher's word on as many mined pairs again; not in the paper.
+    "kronecker-mined": Recipe(
+        stages=(
+            Stage(
+                "task",
+                LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),
+                _EQ_14,
+                trains_head=True,
+                dropout=0.0,
+            ),
+        ),
+        mined_pairs=50_000,
     ),
     # Table 6, "w/o KD": the same student and budget, labels alone.
     "kronecker-supervised": Recipe(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from models import ConfigError, EncoderConfig, PairClassifier, build, load_pretrained
+from distill.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
+from models import ConfigError, EncoderConfig, PairClassifier, build, load_classifier, load_pretrained
 from models.layers import encoder_of
 
 
@@ -40,9 +43,15 @@ def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> Pa
     convolution starts as the current token alone: its neighbours' taps are zero.
 
     Raises:
-        ConfigError: feature maps differ in size, so that nothing can be copied or compared.
+        ConfigError: feature maps differ in size, so that nothing can be copied or compared, or the student
+            has more positions than the teacher.
     """
     theirs = teacher.config
+    if config.max_position_embeddings > theirs.max_position_embeddings:
+        raise ConfigError(
+            f"student: {config.max_position_embeddings} positions, the teacher has "
+            f"{theirs.max_position_embeddings}"
+        )
     if config.hidden_size != theirs.hidden_size or config.vocab_size != theirs.vocab_size:
         raise ConfigError(
             f"student: feature map {config.hidden_size} and vocabulary {config.vocab_size} must equal the "
@@ -61,7 +70,9 @@ def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> Pa
         target.word_embeddings.weight[config.pad_token_id].zero_()
         target.embedding_transformation.weight.zero_()
         target.embedding_transformation.weight[:, size : 2 * size].copy_(widen)  # next | current | previous
-        target.position_embeddings.weight.copy_(source.position_embeddings.weight)
+        target.position_embeddings.weight.copy_(
+            source.position_embeddings.weight[: config.max_position_embeddings]
+        )
         target.token_type_embeddings.weight.copy_(source.token_type_embeddings.weight)
         # The norm's affine part is the same in LayerNorm and NoNorm; the first stage fits the rest.
         target.LayerNorm.load_state_dict(source.LayerNorm.state_dict())
@@ -69,6 +80,53 @@ def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> Pa
         student.encoder.pooler.load_state_dict(teacher.encoder.pooler.state_dict())
     student.classifier.load_state_dict(teacher.classifier.state_dict())
     return student
+
+
+@dataclass(frozen=True)
+class Classroom:
+    """A student and the teacher whose layers it imitates, both reading the same word pieces."""
+
+    student: PairClassifier
+    teacher: PairClassifier
+    tokenizer: Path  # directory with vocab.txt and tokenizer.json
+
+
+def seat(
+    config: EncoderConfig,
+    teacher: Path,
+    texts: Sequence[str],
+    folder: Path,
+    *,
+    seed: int = 0,
+    start: Path | None = None,
+) -> Classroom:
+    """Load a teacher and make its student; a student of a smaller vocabulary gets the frequent part of it.
+
+    Args:
+        config: of the student.
+        teacher: model directory of a fine-tuned pair classifier.
+        texts: whose word pieces a smaller vocabulary keeps.
+        folder: for the tokenizer of a smaller vocabulary.
+        seed: of weights that are not inherited.
+        start: a trained model directory of this very config, and with its tokenizer, to go on from.
+
+    Raises:
+        ConfigError: nothing can be inherited, or `start` is of another shape.
+        ModelFileError: a damaged directory.
+    """
+    master, tokenizer = load_classifier(teacher), teacher
+    if config.vocab_size < master.config.vocab_size:
+        kept = frequent_entries(teacher, texts, config.vocab_size)
+        master, tokenizer = with_entries(master, kept), folder / "tokenizer"
+        write_cut_tokenizer(teacher, kept, tokenizer)
+    if start is None:
+        return Classroom(inherit(config, master, seed), master, tokenizer)
+    student = load_classifier(start)
+    if student.config != config:
+        raise ConfigError(f"{start}: is not of the student's shape ({student.config}); expected {config}")
+    if (start / "vocab.txt").read_bytes() != (tokenizer / "vocab.txt").read_bytes():
+        raise ConfigError(f"{start}: its vocab.txt is not the one the student is to read; start afresh")
+    return Classroom(student, master, tokenizer)
 
 
 def start_factored(directory: str | Path, teacher: PairClassifier) -> PairClassifier:

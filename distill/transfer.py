@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,16 @@ from distill.student import freeze
 from matching.loop import Batch, train
 from matching.train import TRAIN_LENGTH, EncodedPairs, dev_figures, predict_logits, swap_flags
 from matching.wordpiece import Pair, PairTokenizer
-from models import PairClassifier
+from models import ConfigError, PairClassifier
 from models.layers import Encoder, EncoderOutput, additive_mask
+
+
+@dataclass(frozen=True)
+class TaskTargets:
+    """What a task stage teaches, where it is more than one teacher's word: see `distill.material`."""
+
+    logits: np.ndarray  # (N, C) whose softmax the student is to give
+    weights: np.ndarray  # (N,) how much each hard label counts
 
 
 def distil(
@@ -39,6 +47,7 @@ def distil(
     recipe: Recipe,
     out: Path,
     facts: dict[str, Any] | None = None,
+    targets: TaskTargets | None = None,
 ) -> list[dict[str, Any]]:
     """Run a recipe's stages on `student` in place; returns one record a stage.
 
@@ -53,16 +62,22 @@ def distil(
         recipe: the stages.
         out: directory for records, checkpoints and the weights after each stage.
         facts: what else the records shall say.
+        targets: of the task stage, in the place of `teacher`'s logits and labels that all count alike.
 
     Raises:
-        ResumeError: `out` holds a run of another teacher, student, seed, recipe or data.
+        ResumeError: `out` holds a run of another teacher, student, seed, recipe, data or targets.
+        ConfigError: targets for a recipe whose task stage imitates one teacher's layers.
     """
+    if targets is not None and recipe.imitates:
+        raise ConfigError("this recipe imitates the layers of one teacher; it takes no targets of several")
     known: dict[str, Any] = {
         "teacher": weights_hash(teacher),
         "student": weights_hash(student),
         "recipe": asdict(recipe),
     }
     known |= {"data": values_hash(pairs, np.asarray(labels)), "seed": (facts or {}).get("seed")}
+    if targets is not None:
+        known["targets"] = values_hash([], np.column_stack([targets.logits, targets.weights]))
     claim(out, known)
     freeze(teacher, frozen=True)
     teacher.eval()
@@ -86,8 +101,8 @@ def distil(
         if stage.weights.imitates:
             loss = imitation_loss(stage, student, teacher, tokenizer, encoded, labels)
         elif stage.trains_head:
-            known_logits = _teacher_logits(teacher, tokenizer, pairs, out)
-            loss = _task_loss(stage, student, known_logits, tokenizer, encoded, labels)
+            taught = targets or _teacher_alone(teacher, tokenizer, pairs, out)
+            loss = _task_loss(stage, student, taught, tokenizer, encoded, labels)
         else:
             loss = _transfer_loss(stage, student, teacher, tokenizer, encoded)
         records.append(
@@ -157,12 +172,14 @@ def _transfer_loss(
 def _task_loss(
     stage: Stage,
     student: PairClassifier,
-    teacher_logits: Tensor,
+    taught: TaskTargets,
     tokenizer: PairTokenizer,
     encoded: EncodedPairs,
     labels: np.ndarray,
 ) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
     targets = torch.from_numpy(np.asarray(labels, np.int64))
+    teacher_logits = torch.from_numpy(np.asarray(taught.logits, np.float32))
+    counts = torch.from_numpy(np.asarray(taught.weights, np.float32))
     weights = stage.weights
 
     def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
@@ -170,7 +187,7 @@ def _task_loss(
         index = torch.from_numpy(batch.index)
         logits = student(**inputs)
         soft = soft_label_transfer(teacher_logits[index], logits)
-        hard = labelled_cross_entropy(logits, targets[index])
+        hard = labelled_cross_entropy(logits, targets[index], counts[index])
         parts = {"soft_labels": soft.item(), "hard_labels": hard.item()}
         return weights.soft_labels * soft + weights.hard_labels * hard, parts
 
@@ -183,14 +200,14 @@ def _set_dropout(model: nn.Module, probability: float) -> None:
             part.p = probability
 
 
-def _teacher_logits(
+def _teacher_alone(
     teacher: PairClassifier, tokenizer: PairTokenizer, pairs: Sequence[Pair], out: Path
-) -> Tensor:
-    """Teacher logits (N, C) of every pair, computed once and kept in `out`."""
+) -> TaskTargets:
+    """One teacher's logits of every pair, computed once and kept in `out`; all labels count alike."""
     cache = out / "teacher_logits.npy"
     if not cache.is_file():
         logits = predict_logits(teacher, tokenizer, pairs, seq_len=TRAIN_LENGTH)
         partial = out / "teacher_logits.partial.npy"
         np.save(partial, logits)
         partial.replace(cache)
-    return torch.from_numpy(np.load(cache))
+    return TaskTargets(np.load(cache), np.ones(len(pairs)))

@@ -1,0 +1,107 @@
+"""A part of a WordPiece vocabulary, and the teacher that reads it: embeddings are most of a small model.
+
+Every entry that stays keeps its text, so a teacher can be given the very pieces of its student: its embedding
+rows are chosen, nothing is retrained. Rarer words fall apart into more pieces.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+
+from models import ConfigError, ModelFileError, PairClassifier, replacing_directory
+
+# Single characters below this code point (Latin with its accents) stay, so that no English word is unknown.
+_LATIN_END = 0x250
+_CONTINUES = "##"
+
+
+def frequent_entries(directory: Path, texts: Sequence[str], size: int) -> list[int]:
+    """The ids that a cut vocabulary keeps, ascending.
+
+    Special tokens and single Latin characters stay, at the start of a word and inside it; the rest are the
+    entries most frequent in `texts` as the whole vocabulary splits them. Of equally frequent ones the lower
+    id stays.
+
+    Args:
+        directory: holds tokenizer.json.
+        texts: what the model will read, as far as known.
+        size: entries to keep.
+
+    Raises:
+        ConfigError: more entries than there are, or fewer than the ones that must stay.
+    """
+    tokenizer = _load(directory)
+    entries = tokenizer.get_vocab()
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    kept = {i for entry, i in entries.items() if entry in special or _is_latin(entry)}
+    if not len(kept) <= size <= len(entries):
+        raise ConfigError(
+            f"vocabulary of {size:,} entries: expected {len(kept):,} (special tokens and single characters) "
+            f"to {len(entries):,}"
+        )
+    counts: Counter[int] = Counter()
+    for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False):
+        counts.update(encoding.ids)
+    others = sorted((i for i in entries.values() if i not in kept), key=lambda i: (-counts[i], i))
+    return sorted([*kept, *others[: size - len(kept)]])
+
+
+def write_cut_tokenizer(directory: Path, kept: list[int], out: Path) -> None:
+    """Write `vocab.txt` and `tokenizer.json` with the entries `kept`, numbered in their order, to `out`.
+
+    Raises:
+        ModelFileError: `directory` holds no WordPiece tokenizer.
+    """
+    values = json.loads(_load(directory).to_str())
+    if values["model"]["type"] != "WordPiece":
+        raise ModelFileError(
+            f"{directory}: a {values['model']['type']} vocabulary; only WordPiece can be cut"
+        )
+    number = {old: new for new, old in enumerate(kept)}
+    vocabulary = {entry: number[i] for entry, i in values["model"]["vocab"].items() if i in number}
+    values["model"]["vocab"] = dict(sorted(vocabulary.items(), key=lambda item: item[1]))
+    for token in values["added_tokens"]:
+        token["id"] = number[token["id"]]
+    for token in values["post_processor"]["special_tokens"].values():
+        token["ids"] = [number[i] for i in token["ids"]]
+    with replacing_directory(out) as partial:
+        text = json.dumps(values, ensure_ascii=False)
+        Tokenizer.from_str(text).save(str(partial / "tokenizer.json"))
+        lines = "".join(f"{entry}\n" for entry in values["model"]["vocab"])
+        (partial / "vocab.txt").write_text(lines, encoding="utf-8")
+
+
+def with_entries(teacher: PairClassifier, kept: list[int]) -> PairClassifier:
+    """A copy of a teacher that reads the cut vocabulary: the embedding rows `kept`, all else unchanged."""
+    cut = copy.deepcopy(teacher)
+    words = cut.encoder.embeddings.word_embeddings
+    rows = cast(nn.Parameter, words.weight).detach()[torch.tensor(kept)]
+    words.weight = nn.Parameter(rows.clone(), requires_grad=words.weight.requires_grad)
+    words.num_embeddings = len(kept)
+    cut.config = cut.encoder.config = replace(cut.config, vocab_size=len(kept))
+    return cut
+
+
+def _is_latin(entry: str) -> bool:
+    character = entry.removeprefix(_CONTINUES)
+    return len(character) == 1 and ord(character) < _LATIN_END
+
+
+def _load(directory: Path) -> Tokenizer:
+    path = Path(directory) / "tokenizer.json"
+    if not path.is_file():
+        raise ModelFileError(f"{path}: no such file; a model directory holds tokenizer.json")
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer

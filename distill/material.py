@@ -1,0 +1,133 @@
+"""What students are taught with: labelled pairs, mined pairs, and what teachers say of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.special import log_softmax
+
+import models
+from distill.mining import mine_pairs
+from distill.objectives import UNLABELLED
+from distill.run_folder import values_hash, weights_hash
+from distill.transfer import TaskTargets
+from matching import debiasing
+from matching.length_prior import adjusted
+from matching.output import replacing
+from matching.split import LabelledPairs, read_split
+from matching.train import TRAIN_LENGTH, predict_logits
+from matching.wordpiece import Pair, PairTokenizer
+from models import ConfigError
+
+# Pairs labelled between two files: what an interruption costs at most.
+_PART = 8192
+
+
+@dataclass(frozen=True)
+class Material:
+    """N pairs, of which the first `len(train.pairs)` have labels of their own."""
+
+    train: LabelledPairs
+    mined: list[Pair]
+    dev: LabelledPairs
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Labelled pairs, then mined ones."""
+        return self.train.pairs + self.mined
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(N,) class indices, `UNLABELLED` for mined pairs."""
+        return np.concatenate([self.train.labels, np.full(len(self.mined), UNLABELLED)])
+
+    @property
+    def texts(self) -> list[str]:
+        """Both texts of every labelled pair."""
+        return [text for pair in self.train.pairs for text in pair]
+
+
+def gather(data: Path, mined_pairs: int, seed: int = 0) -> Material:
+    """Read a folder of pairs and mine unlabelled ones among its training texts.
+
+    Pairs of dev.tsv and, where there is one, test.tsv are never mined.
+
+    Raises:
+        PairFileError: train.tsv or dev.tsv is missing or has bad rows.
+    """
+    train, dev = read_split(data, "train"), read_split(data, "dev")
+    held_out = dev.pairs + (read_split(data, "test").pairs if (data / "test.tsv").is_file() else [])
+    material = Material(train, [], dev)
+    if not mined_pairs:
+        return material
+    mined = mine_pairs(material.texts, mined_pairs, known=train.pairs + held_out, seed=seed)
+    return Material(train, mined, dev)
+
+
+def teachers_logits(
+    teachers: Sequence[Path],
+    pairs: Sequence[Pair],
+    folder: Path,
+    progress: Callable[[float], None] = lambda _: None,
+) -> np.ndarray:
+    """The mean of the teachers' log-probabilities (N, C): the logits of their product of experts.
+
+    Each teacher's part is kept in `folder`, a file for every 8,192 pairs, under a name that its weights and
+    the pairs make: an interrupted labelling goes on, and nothing of another teacher is taken for it.
+
+    Args:
+        teachers: model directories of fine-tuned pair classifiers.
+        pairs: N pairs.
+        folder: made if it is not there.
+        progress: called with the share that is done.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = range(0, len(pairs), _PART)
+    sums: list[np.ndarray] = []
+    for place, directory in enumerate(teachers):
+        teacher, tokenizer = models.load_classifier(directory), PairTokenizer.load(directory)
+        name = f"{weights_hash(teacher)[:16]}.{values_hash(pairs)[:16]}"
+        found = []
+        for number, start in enumerate(parts):
+            file = folder / f"{name}.{number:03}.npy"
+            if not file.is_file():
+                logits = predict_logits(
+                    teacher, tokenizer, pairs[start : start + _PART], seq_len=TRAIN_LENGTH
+                )
+                with replacing(file, force=True) as partial, partial.open("wb") as opened:
+                    np.save(opened, logits)
+            found.append(np.load(file))
+            progress((place + (number + 1) / len(parts)) / len(teachers))
+        sums.append(log_softmax(np.concatenate(found).astype(np.float64), axis=1))
+    return np.mean(sums, axis=0)
+
+
+def task_targets(material: Material, logits: np.ndarray, strength: float) -> TaskTargets:
+    """Targets from which `strength` of the length-divergence bias of the training pairs is taken.
+
+    Soft labels are shifted as `matching.length_prior` says. A hard label y of category c counts
+    (p(y) / p(y | c)) to the power of `strength`: the same correction for labels instead of probabilities.
+
+    Args:
+        material: N pairs.
+        logits: (N, C) of the teachers.
+        strength: 0 leaves the bias as the teachers learned it; 1 is what Bayes asks for.
+
+    Raises:
+        ConfigError: a strength for other than two classes.
+        LengthPriorError: a category without both labels.
+    """
+    count = len(material.pairs)
+    if not strength:
+        return TaskTargets(logits, np.ones(count))
+    if logits.shape[1] != 2:
+        raise ConfigError(
+            f"levelling length divergence needs two classes, the teachers have {logits.shape[1]}"
+        )
+    biased = debiasing.Material(material.train)
+    weights = np.ones(count)
+    weights[: len(material.train.pairs)] = debiasing.level_weights(biased) ** strength
+    return TaskTargets(adjusted(logits, biased.prior.shift(material.pairs), strength), weights)

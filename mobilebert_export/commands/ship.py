@@ -1,0 +1,77 @@
+"""`mobilebert ship`: from labelled pairs to matchers that a phone can run, in one command."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+
+def ship(
+    data: Annotated[Path, Option(help="Folder with train.tsv, dev.tsv and, to be measured on, test.tsv.")],
+    out: Annotated[Path, Option(help="Folder of all of it; an interrupted run there is taken up again.")],
+    matcher: Annotated[
+        list[str] | None, Option(help="Preset and recipe of a matcher to make. [matcher-m and matcher-s]")
+    ] = None,
+    teachers: Annotated[int, Option(min=1, help="Teachers, of seeds 0, 1, …; their words are averaged.")] = 1,
+    level: Annotated[
+        float, Option(min=0, help="Share of the length-divergence bias taken out of the targets; 1: all.")
+    ] = 1.0,
+    quant: Annotated[str, Option(help="Of the artefacts, as in `export`.")] = "int8",
+    threads: Annotated[int, Option(help="CPU threads.")] = 2,
+    quick: Annotated[
+        bool, Option("--quick", help="A few steps of everything: shows that it runs, teaches nothing.")
+    ] = False,
+) -> None:
+    """Make the shipped matchers, or yours from your own pairs.
+
+    Fine-tunes the teachers, lets them label mined pairs, takes the length-divergence bias out of their
+    labels, distils each matcher, fits temperature and threshold on dev.tsv, exports, verifies, and measures
+    it on test.tsv. Leaves OUT/MATCHER/model, the artefact OUT/MATCHER-QUANT and the records OUT/MATCHER.json
+    and OUT/MATCHER-QUANT.json. What is finished is not done again.
+    """
+    from rich.console import Console
+
+    from mobilebert_export.commands.distill import distill
+    from mobilebert_export.commands.evaluate import evaluate
+    from mobilebert_export.commands.export import export
+    from mobilebert_export.commands.train_matcher import train_matcher
+
+    console = Console(stderr=True)
+    masters = [out / f"teacher-{seed}" / "model" for seed in range(teachers)]
+    for seed, master in enumerate(masters):
+        if not master.is_dir():
+            console.rule(f"teacher {seed}")
+            epochs = 0.1 if quick else None
+            train_matcher(str(data), master.parent, seed=seed, threads=threads, epochs=epochs)
+    for name in matcher or ["matcher-m", "matcher-s"]:
+        console.rule(name)
+        model, artefact = out / name / "model", out / f"{name}-{quant}"
+        if not model.is_dir():
+            distill(
+                masters,
+                data,
+                model.parent,
+                student=name,
+                recipe="smoke" if quick else name,
+                level=level,
+                labels=out / "labels",
+                threads=threads,
+            )
+        if not artefact.is_dir():
+            export(
+                out=artefact,
+                model=str(model),
+                quant=quant,
+                buckets="128" if quick else None,
+                measure=not quick,
+            )
+        if (data / "test.tsv").is_file():
+            for subject, record in ((model, out / f"{name}.json"), (artefact, out / f"{artefact.name}.json")):
+                if not record.is_file():
+                    evaluate(
+                        str(subject),
+                        data / "test.tsv",
+                        train=data / "train.tsv",
+                        threads=threads,
+                        json_file=record,
+                    )
