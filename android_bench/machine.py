@@ -60,9 +60,10 @@ class Watch:
     """Counters of this machine, summed over the stretches of `with watch:`.
 
     `facts()` returns shares of the watched wall time (1.0 = one core for the whole time): `others` (programs
-    that are not this process), `steal` (the hypervisor ran someone else), `quota` (the container's processor
-    quota held us back); and `thermal_events`, `mhz` and `probe_ms`, the median time of a fixed loop before
-    each stretch, which shows a slow processor on machines that hide their clock.
+    that are not this process, on the cores that this process may use: `taskset -c 0` leaves core 1 to them),
+    `steal` (the hypervisor ran someone else), `quota` (the container's processor quota held us back); and
+    `thermal_events`, `mhz` and `probe_ms`, the median time of a fixed loop before each stretch, which shows a
+    slow processor on machines that hide their clock.
     """
 
     def __init__(self) -> None:
@@ -120,9 +121,10 @@ def resident_mib() -> float:
 
 
 def _counters() -> dict[str, float]:
-    """Seconds of processor time (all cores, own, stolen, held back) and thermal events since boot."""
-    fields = _lines("/proc/stat")[:1]
-    ticks = [int(field) for field in fields[0].split()[1:9]] if fields else [0] * 8
+    """Seconds of processor time (our cores, own, stolen, held back) and thermal events since boot."""
+    ours = {f"cpu{core}" for core in os.sched_getaffinity(0)} if hasattr(os, "sched_getaffinity") else {"cpu"}
+    cores = [line.split() for line in _lines("/proc/stat") if line.split()[0] in ours]
+    ticks = [sum(int(core[column]) for core in cores) for column in range(1, 9)]
     user, nice, system, _idle, _wait, irq, soft, steal = ticks
     quota = [
         line.split()[1] for line in _lines("/sys/fs/cgroup/cpu.stat") if line.startswith("throttled_usec")

@@ -194,6 +194,18 @@ def test_machine_passport_is_stable_and_anonymous():
     assert facts["probe_ms"] > 0
 
 
+def test_programs_on_cores_that_are_not_ours_do_not_trouble_us(monkeypatch):
+    def busy_on(cores):
+        monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: cores)
+        return machine._counters()["busy"] * machine.TICKS
+
+    # /proc/stat: all cores, then each; user nice system idle iowait irq softirq steal guest guest_nice
+    stat = "cpu 107 2 0 50 0 0 0 3 0 0\ncpu0 7 0 0 45 0 0 0 1 0 0\ncpu1 100 2 0 5 0 0 0 2 0 0\nintr 9"
+    monkeypatch.setattr(machine, "_read", lambda path: stat if path == "/proc/stat" else None)
+    assert busy_on({0}) == pytest.approx(7)
+    assert busy_on({0, 1}) == pytest.approx(109)
+
+
 def test_peak_memory_is_the_workers_own(onnx_artefact):
     ballast = np.ones(60_000_000)  # 458 MiB of the parent must not be charged to the worker
     session = latency.compare([onnx_artefact], sessions=1, seconds=0).sessions[0]
