@@ -1,4 +1,6 @@
-"""`mobilebert report`: a paper's tables and figures from recorded runs, beside the printed numbers."""
+"""`mobilebert report`: pages made from recorded runs: a paper's tables, the shipped matchers."""
+
+from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
@@ -11,36 +13,57 @@ class Study(StrEnum):
     """What can be reported."""
 
     LENGTH_BIAS = "length-bias"
+    SHIP = "ship"
+
+
+RESULTS = {Study.LENGTH_BIAS: Path("results/length_bias"), Study.SHIP: Path("results/ship")}
 
 
 def report(
     study: Annotated[Study, Argument(help="Which study.")],
     results: Annotated[
-        Path, Option(help="Folder of the records: cells/, audit.NAME.json, probing.json.")
-    ] = Path("results/length_bias"),
+        Path | None, Option(help="Folder of the records; default: results/length_bias or results/ship.")
+    ] = None,
     out: Annotated[Path | None, Option(help="Folder for the report; default: the records' own.")] = None,
     force: Annotated[bool, Option("--force", help="Replace an earlier report.")] = False,
 ) -> None:
-    """Remake the tables and figures of Jiang et al. 2022 from recorded runs, beside the paper's numbers.
+    """Make a page from recorded runs; what is not recorded is named as missing.
 
-    Writes report.md, report.json, figure1.png (from the audits) and figure2.png (true positive rates). Runs
-    that are not recorded are named as missing.
+    length-bias: the tables and figures of Jiang et al. 2022 beside the paper's numbers, from cells/,
+    audit.NAME.json and probing.json, as report.md, report.json, figure1.png and figure2.png.
+
+    ship: the shipped matchers beside what they replace, from NAME.TEST.json (`mobilebert evaluate`),
+    NAME.invariances.json, latency*.json (`mobilebert bench`) and speed.json, as report.md and pareto.png.
     """
-    import json
-
     from rich.console import Console
+
+    from matching.recorded_runs import RecordError
+
+    folder = results or RESULTS[study]
+    if not folder.is_dir():
+        made_by = (
+            "`mobilebert reproduce length-bias` makes it"
+            if study is Study.LENGTH_BIAS
+            else "`mobilebert evaluate … --json` fills it"
+        )
+        raise RecordError(f"{folder}: no such folder; {made_by}")
+    target = out or folder
+    target.mkdir(parents=True, exist_ok=True)
+    write = _length_bias if study is Study.LENGTH_BIAS else _ship
+    Console(highlight=False, soft_wrap=True).print(write(folder, target, force))
+
+
+def _length_bias(results: Path, folder: Path, force: bool) -> str:
+    """Write the report; the line to print."""
+    import json
 
     from matching import figure1, figure2
     from matching.audit import Category
     from matching.length_bias_report import markdown, summary, tpr_panels
     from matching.output import check_output, replacing
     from matching.published import DATA
-    from matching.recorded_runs import RecordError, Runs, read_json
+    from matching.recorded_runs import Runs, read_json
 
-    folder = out or results
-    if not results.is_dir():
-        raise RecordError(f"{results}: no such folder; `mobilebert reproduce {study}` makes it")
-    folder.mkdir(parents=True, exist_ok=True)
     for name in ("report.md", "report.json", "figure1.png", "figure2.png"):
         check_output(folder / name, force=force)
     runs = Runs.load(results / "cells")
@@ -64,7 +87,36 @@ def report(
         partial.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     with replacing(folder / "report.md", force=force) as partial:
         partial.write_text(markdown(found, notes), encoding="utf-8")
-    Console(highlight=False, soft_wrap=True).print(
+    return (
         f"{folder / 'report.md'}: {len(runs)} runs ({len(found['missing'])} of 32 cells missing), "
         f"{len(audits)} of {len(DATA)} audits, {'no probing' if found['table_3'] is None else 'probing'}"
+    )
+
+
+def _ship(results: Path, folder: Path, force: bool) -> str:
+    """Write the page; the line to print."""
+    from matching.output import check_output, replacing
+    from matching.pareto import draw
+    from matching.ship_records import ShipRecords
+    from matching.ship_report import markdown, mode_title
+
+    page, picture = folder / "report.md", folder / "pareto.png"
+    for path in (page, picture):
+        check_output(path, force=force)
+    records = ShipRecords.load(results)
+    panels = {
+        mode_title(latency): costs
+        for latency in records.latencies.values()
+        if (costs := records.costs(latency))
+    }
+    if panels:
+        with replacing(picture, force=force) as partial:
+            draw(panels, partial)
+    else:
+        picture.unlink(missing_ok=True)  # an earlier one would show what these records do not say
+    with replacing(page, force=force) as partial:
+        partial.write_text(markdown(records, picture if panels else None), encoding="utf-8")
+    return (
+        f"{page}: {len(records.evaluations)} matchers, {len(records.invariances)} with invariances, "
+        f"{len(records.latencies)} latency runs; {len(records.missing())} records missing"
     )
