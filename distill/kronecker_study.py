@@ -167,11 +167,17 @@ def run_cell(name: str, seed: int, setting: Setting, out: Path, runs: Path) -> d
         RecipeError: an unknown cell, or one with pretraining and no corpus.
         ResumeError: `runs` holds a run of other settings.
     """
-    form, schedule = parse_cell(name)
+    parse_cell(name)
     label = f"{setting.data.name}.{name}.seed{seed}"
     path = out / "cells" / f"{label}.json"
-    if path.is_file():
-        return cast(dict[str, Any], json.loads(path.read_text(encoding="utf-8")))
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, _run(name, seed, setting, runs, label))
+    return cast(dict[str, Any], json.loads(path.read_text(encoding="utf-8")))
+
+
+def _run(name: str, seed: int, setting: Setting, runs: Path, label: str) -> dict[str, Any]:
+    form, schedule = parse_cell(name)
     pretrains, recipe_name = SCHEDULES[schedule]
     teacher = cast(PairClassifier, load_pretrained(setting.teacher))
     rules = FORMS[form](teacher.config)
@@ -184,7 +190,9 @@ def run_cell(name: str, seed: int, setting: Setting, out: Path, runs: Path) -> d
     train, dev, test = (read_split(setting.data, part) for part in ("train", "dev", "test"))
     pairs, labels = _pairs(train, plan, setting.budget, seed, known=dev.pairs + test.pairs)
     folder = runs / label
-    records = distil(student, teacher, tokenizer, pairs, labels, dev, plan, folder, {"seed": seed})
+    distil(student, teacher, tokenizer, pairs, labels, dev, plan, folder, {"seed": seed})
+    # Of all stages, also those that an earlier, interrupted call has finished.
+    records = [json.loads((folder / f"{s.name}.json").read_text(encoding="utf-8")) for s in plan.stages]
     settings = fit_settings(predict_logits(student, tokenizer, dev.pairs), dev.labels)
     save_pretrained(student, folder / "model", tokenizer_from=setting.teacher, settings=settings)
     cost, whole = costs(student.config), costs(teacher.config)
@@ -210,8 +218,6 @@ def run_cell(name: str, seed: int, setting: Setting, out: Path, runs: Path) -> d
         "teacher_test": tested(teacher, tokenizer, test),
     }
     record["kept"] = record["test"]["accuracy"] / record["teacher_test"]["accuracy"]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, record)
     return record
 
 

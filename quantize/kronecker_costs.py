@@ -1,9 +1,11 @@
-"""What a linear layer costs in each runtime, whole or as two factors: a model of four numbers a recipe.
+"""What a linear layer costs in each runtime, whole or as two factors: a model of five numbers a recipe.
 
-    µs = fixed · operators + (mac · multiply-accumulates + result · results + move · moved) / 1000
+    µs = fixed · operators + (mac · multiply-accumulates + row · rows + result · results + move · moved) / 1e3
 
-`result` is paid for every number that a product writes (its accumulators are scaled, rounded, stored: what
-makes products over short rows slow), `move` for every number that is transposed, added or multiplied alone.
+`row` is paid for every row that a product reads, `result` for every number that it writes (accumulators are
+scaled, rounded, stored), `move` for every number that is transposed, added or multiplied alone. Rows are what
+makes a factor of 2 × 2 dear: it has few multiplications, but 192 rows a token, and a runtime with ranges of
+its own for each row scans them all.
 The numbers are fitted to measured times by `benchmarks/kronecker_operators.py`, which says how well they fit;
 `results/kronecker/operators.json` has the times and names the machine. They decide between two forms of the
 same layer, so what matters of them is their ratios.
@@ -18,10 +20,11 @@ from quantize.recipes import Recipe
 
 @dataclass(frozen=True)
 class OperatorCosts:
-    """Microseconds an operator, nanoseconds per multiply-accumulate, result and moved number; one thread."""
+    """Microseconds an operator; nanoseconds a multiply-accumulate, row, result, moved number; one thread."""
 
     fixed: float
     mac: float
+    row: float
     result: float
     move: float
 
@@ -35,18 +38,20 @@ class OperatorCosts:
 
     def lookup(self, tokens: int, width: int) -> float:
         """Microseconds of looking up rows and multiplying them with their scales."""
-        return self.of(Work(2, 0, 0, 2 * tokens * width))
+        return self.of(Work(2, 0, 0, 0, 2 * tokens * width))
 
     def factored_lookup(self, tokens: int, columns: int, n: int, rank: int) -> float:
         """Microseconds of looking up (columns, rank) numbers a word and multiplying them out."""
-        found = Work(2, 0, 0, 2 * tokens * columns * rank)
+        found = Work(2, 0, 0, 0, 2 * tokens * columns * rank)
+        rows, results = tokens * columns, tokens * columns * n
         if rank == 1:
-            return self.of(found + Work(1, 0, 0, tokens * columns * n))
-        return self.of(found + Work(1, tokens * columns * n * rank, tokens * columns * n, 0))
+            return self.of(found + Work(1, 0, 0, 0, results))
+        return self.of(found + Work(1, results * rank, rows, results, 0))
 
     def of(self, work: Work) -> float:
         """Microseconds of some work."""
-        each = self.mac * work.macs + self.result * work.results + self.move * work.moved
+        each = self.mac * work.macs + self.row * work.rows
+        each += self.result * work.results + self.move * work.moved
         return self.fixed * work.operators + each / 1000
 
 
@@ -56,6 +61,7 @@ class Work:
 
     operators: int
     macs: int
+    rows: int
     results: int
     moved: int
 
@@ -63,6 +69,7 @@ class Work:
         return Work(
             self.operators + other.operators,
             self.macs + other.macs,
+            self.rows + other.rows,
             self.results + other.results,
             self.moved + other.moved,
         )
@@ -70,25 +77,25 @@ class Work:
 
 def linear_work(tokens: int, n: int, m: int) -> Work:
     """Counts of one (m, n) matrix."""
-    return Work(1, tokens * n * m, tokens * m, 0)
+    return Work(1, tokens * n * m, tokens, tokens * m, 0)
 
 
 def factored_work(tokens: int, sizes: tuple[int, int, int, int], rank: int, *, b_first: bool) -> Work:
     """Counts of `quantize.kronecker.TwoStepLinear`: two products, transpositions, a bias apart."""
     m1, n1, m2, n2 = sizes
     if b_first:
-        half = tokens * n1 * m2 * rank
+        half, rows = tokens * n1 * m2 * rank, tokens * (n1 + m2)
         macs = half * n2 + tokens * m2 * m1 * n1 * rank
         transposed = (half if min(n1, m2) > 1 else 0, tokens * m1 * m2 if min(m1, m2) > 1 else 0)
         apart = tokens * m1 * m2 if m2 > 1 else 0
     else:
-        half = tokens * n2 * m1 * rank
+        half, rows = tokens * n2 * m1 * rank, tokens * (n2 + m1)
         macs = half * n1 + tokens * m1 * m2 * n2 * rank
         transposed = (half if min(n2, m1) > 1 else 0, tokens * n1 * n2 if min(n1, n2) > 1 else 0)
         apart = tokens * m1 * m2 if m1 > 1 else 0
     moves = [*transposed, apart]
     operators = 2 + sum(moved > 0 for moved in moves)
-    return Work(operators, macs, half + tokens * m1 * m2, sum(moves))
+    return Work(operators, macs, rows, half + tokens * m1 * m2, sum(moves))
 
 
 def costs_of(recipe: Recipe) -> OperatorCosts:
@@ -97,11 +104,11 @@ def costs_of(recipe: Recipe) -> OperatorCosts:
 
 
 COSTS: dict[str, OperatorCosts] = {
-    "tflite-none": OperatorCosts(1.0, 0.03, 0.3, 0.5),
-    "tflite-dynamic": OperatorCosts(1.0, 0.03, 0.3, 0.5),
-    "tflite-int8": OperatorCosts(1.0, 0.03, 0.3, 0.5),
-    "tflite-int16x8": OperatorCosts(1.0, 0.03, 0.3, 0.5),
-    "onnx-none": OperatorCosts(1.0, 0.03, 0.3, 0.5),
-    "onnx-dynamic": OperatorCosts(1.0, 0.03, 0.3, 0.5),
-    "onnx-int8": OperatorCosts(1.0, 0.03, 0.3, 0.5),
+    "tflite-none": OperatorCosts(0.627, 0.0262, 1.0, 0.0, 0.122),
+    "tflite-dynamic": OperatorCosts(0.243, 0.0207, 24.3, 0.448, 0.161),
+    "tflite-int8": OperatorCosts(0.801, 0.0215, 4.6, 0.449, 0.0954),
+    "tflite-int16x8": OperatorCosts(2.89, 0.0543, 25.0, 0.0, 1.52),
+    "onnx-none": OperatorCosts(3.57, 0.0291, 3.54, 0.155, 0.0933),
+    "onnx-dynamic": OperatorCosts(4.38, 0.0141, 13.5, 0.886, 0.048),
+    "onnx-int8": OperatorCosts(3.44, 0.0129, 12.2, 0.538, 0.0752),
 }

@@ -33,8 +33,8 @@ SMALL = EncoderConfig(
     max_position_embeddings=24,
 )
 BATCH = padded_batch(vocab=60, length=12)
-CHEAP_PRODUCTS = OperatorCosts(fixed=1.0, mac=0.0, result=0.0, move=0.0)
-COSTLY_PRODUCTS = OperatorCosts(fixed=0.0, mac=1.0, result=0.0, move=0.0)
+CHEAP_PRODUCTS = OperatorCosts(fixed=1.0, mac=0.0, row=0.0, result=0.0, move=0.0)
+COSTLY_PRODUCTS = OperatorCosts(fixed=0.0, mac=1.0, row=0.0, result=0.0, move=0.0)
 sides = st.integers(1, 6)
 
 
@@ -150,11 +150,13 @@ def test_counts_of_the_cost_model_are_those_of_the_operators_that_run(sizes, b_f
     for node in graph.nodes:
         for kind, found in written.items():
             if node.op == "call_function" and f"aten.{kind}." in str(node.target):
-                found.append((node.meta["val"].numel(), node.args[0].meta["val"].shape[-1]))
+                value = node.meta["val"]
+                found.append((value.numel(), node.args[0].meta["val"].shape[-1], value.shape[-1]))
     work = factored_work(tokens, sizes, rank, b_first=b_first)
-    assert work.results == sum(numel for numel, _ in written["linear"])
-    assert work.macs == sum(numel * inner for numel, inner in written["linear"])
-    assert work.moved == sum(numel for numel, _ in written["transpose"] + written["add"])
+    assert work.results == sum(numel for numel, *_ in written["linear"])
+    assert work.rows == sum(numel // width for numel, _, width in written["linear"])
+    assert work.macs == sum(numel * inner for numel, inner, _ in written["linear"])
+    assert work.moved == sum(numel for numel, *_ in written["transpose"] + written["add"])
     assert work.operators == sum(map(len, written.values()))
 
 
@@ -168,7 +170,7 @@ def test_every_recipe_has_measured_costs_and_no_other_form_is_known():
     assert set(COSTS) == set(RECIPES)
     for recipe in RECIPES.values():
         costs = costs_of(recipe)
-        assert min(costs.fixed, costs.mac, costs.result, costs.move) >= 0
+        assert min(costs.fixed, costs.mac, costs.row, costs.result, costs.move) >= 0
         assert costs.linear(128, 384, 384) > costs.linear(32, 384, 384) > 0
     network = factored(shape_rules(SMALL, (24, 24), (8, 2), 6))
     with pytest.raises(KroneckerFormError, match="'fast' is unknown; expected one of auto, factored"):
