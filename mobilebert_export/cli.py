@@ -24,7 +24,7 @@ COMMANDS: dict[str, str] = {
     "ship": "From labelled pairs to verified matchers: teachers, students, artefacts, figures.",
     "distill-encoder": "Teach a small BERT a large one's representations on plain text.",
     "probe": "Can a text's length be read off a network's representation of it?",
-    "report": "A paper's tables and figures from recorded runs, beside its printed numbers.",
+    "report": "Pages from recorded runs: a paper's tables beside its numbers, the shipped matchers.",
     "picture": "Attention of teacher and student side by side; training curves.",
     "evaluate": "Figures of a model or an artefact on labelled pairs.",
     "invariances": "How far order, padding words, casing, punctuation and typos move a matcher's scores.",

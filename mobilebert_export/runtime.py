@@ -87,7 +87,8 @@ class Matcher:
         forward = positive_probability(self.logits(pairs), self.card)
         if not symmetric:
             return forward
-        return (forward + positive_probability(self.logits([(b, a) for a, b in pairs]), self.card)) / 2
+        backward = positive_probability(self.logits([(b, a) for a, b in pairs]), self.card)
+        return np.float32(0.5) * (forward + backward)
 
     def label(self, score: float) -> str:
         """The positive label at and above the threshold; below it the other of two labels, else "not …"."""
