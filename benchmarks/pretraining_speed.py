@@ -24,7 +24,7 @@ from distill.strategies import STRATEGIES, stages
 from matching.output import write_json
 
 BATCH, LENGTH, GUESSED = 8, 128, 19  # 15% of 125 tokens
-PRESETS = {"minilm-l6": "BertForPreTraining", "matcher": "MobileBertForPreTraining"}
+PRESETS = {"minilm-l6": "BertForPreTraining", "matcher-m": "MobileBertForPreTraining"}
 
 
 def draw_batch(vocabulary: int) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:

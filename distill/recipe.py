@@ -74,8 +74,8 @@ _TASK = Weights(soft_labels=1.0, hard_labels=0.2)
 _EQ_14 = Weights(embedding=1.0, hidden=1.0, attention_scores=1.0, soft_labels=1.0, hard_labels=1.0)
 
 RECIPES: dict[str, Recipe] = {
-    # The shipped matcher: about one hour on two cores. Epochs count labelled and mined pairs together.
-    "matcher": Recipe(
+    # matcher-m: about one hour on two cores. Epochs count labelled and mined pairs together.
+    "matcher-m": Recipe(
         stages=(
             Stage("layerwise", LoopConfig(epochs=0.3, learning_rate=2e-3), _TRANSFER, teacher_forced=True),
             Stage("joint", LoopConfig(epochs=0.35, learning_rate=1e-3), _TRANSFER),

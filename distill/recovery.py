@@ -8,7 +8,7 @@ from matching.loop import LoopConfig
 _TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
 _TASK = Weights(soft_labels=1.0, hard_labels=0.2)
 # Share of the steps and peak learning rate. The copy starts near its teacher: half of what a student that
-# starts from random blocks is given (the recipe "matcher").
+# starts from random blocks is given (the recipe "matcher-m").
 _STAGES = (
     ("layerwise", 0.3, 1e-3, _TRANSFER, True, False),
     ("joint", 0.3, 5e-4, _TRANSFER, False, False),

@@ -10,7 +10,7 @@ import torch
 import models
 from models.layers import encoder_of
 
-SHIPPED, UNTRAINED = "shipped", "untrained"
+UNTRAINED = "untrained"
 # What "untrained" is: the architecture and tokenizer of the packaged encoder, with random weights.
 _BASELINE_PRESET, _BASELINE_TOKENIZER = "minilm-l6", "minilm"
 
@@ -19,13 +19,11 @@ def start_directory(name: str) -> Path:
     """The directory whose tokenizer, and unless `name` is "untrained" whose encoder, a run starts from.
 
     Args:
-        name: "shipped", "untrained", a packaged encoder such as "minilm", or a model directory.
+        name: "untrained", or as in `models.find_directory`.
 
     Raises:
         ModelFileError: none of these.
     """
-    if name == SHIPPED:
-        return models.shipped_directory()
     return (
         models.packaged_directory(_BASELINE_TOKENIZER) if name == UNTRAINED else models.find_directory(name)
     )

@@ -42,7 +42,6 @@ from quantize.recipes import Recipe, Tolerance, find_recipe
 if TYPE_CHECKING:
     from quantize.audit import ProductLoss
 
-SHIPPED = "shipped"
 # Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
 DEFAULT_OPSET = 20
 OPSETS = range(18, 21)
@@ -64,7 +63,7 @@ class ExportRequest:
     """What the user asks `mobilebert export` for."""
 
     out: Path
-    model: str = SHIPPED  # "shipped" or a model directory
+    model: str = "shipped"  # as in `models.find_directory`
     target: str = "tflite"
     quant: str = "int8"
     seq_len: int = 128
@@ -197,13 +196,10 @@ def verify_artefact(
     with silenced():
         matcher = Matcher.load(directory, threads)
     made = read_recipe(directory)
-    if model_name is None and made["model"]["name"] != SHIPPED:
-        raise ExportRequestError(
-            f"{directory}: made from {made['model']['name']!r}; give its directory with --model"
-        )
+    source = model_name or shipped_source(made, directory)
     pairs = samples.verification_pairs() if pairs is None else pairs
     with step(console, "Load the PyTorch model"):
-        model = load_model(model_name or SHIPPED)
+        model = load_model(source)
     if model.source["sha256"] != made["model"]["sha256"]:
         raise ExportRequestError(
             f"{model.directory}: its weights (SHA-256 {model.source['sha256'][:12]}…) are not those "
@@ -214,11 +210,25 @@ def verify_artefact(
         return verify(model.network, matcher, pairs, tolerance)
 
 
-def load_model(name: str) -> LoadedModel:
-    """Load "shipped" or a model directory; the errors are those of `models` and `matching.wordpiece`."""
+def shipped_source(made: dict[str, Any], artefact: str | Path) -> str:
+    """The name of the shipped matcher that an artefact's recipe.json says it was made from.
+
+    Raises:
+        ExportRequestError: it was made from another model.
+    """
     import models
 
-    directory = models.shipped_directory() if name == SHIPPED else Path(name)
+    name = str(made["model"]["name"])
+    if name not in models.SHIPPED_MATCHERS:
+        raise ExportRequestError(f"{artefact}: made from {name!r}; give its directory with --model")
+    return name
+
+
+def load_model(name: str) -> LoadedModel:
+    """Load a model by its directory or name; the errors are those of `models` and `matching.wordpiece`."""
+    import models
+
+    directory = models.find_directory(name)
     network = models.load_pretrained(directory)
     if not isinstance(network, models.PairClassifier):
         kind = type(network).__name__
@@ -246,7 +256,7 @@ def load_model(name: str) -> LoadedModel:
     with (directory / "model.safetensors").open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     # The folder's name, not its path: an artefact tells nobody where it was made.
-    source = {"name": SHIPPED if name == SHIPPED else directory.resolve().name, "sha256": digest}
+    source = {"name": directory.resolve().name, "sha256": digest}
     return LoadedModel(network, settings, tokenizer, directory, source)
 
 

@@ -10,7 +10,7 @@ from matching.output import OutputError, replacing, write_json
 from matching.wordpiece import Pair
 from mobilebert_export import samples
 from mobilebert_export.artefact import CARD_FILE, check_checksums, read_card, read_recipe
-from mobilebert_export.exporter import SHIPPED, ExportRequestError, load_model
+from mobilebert_export.exporter import ExportRequestError, load_model, shipped_source
 from quantize.audit import Audit, audit
 from quantize.calibration import encode_calibration
 from quantize.recipes import Recipe, find_recipe
@@ -58,11 +58,7 @@ def audit_matcher(
         check_checksums(matcher)
         card, made = read_card(matcher), read_recipe(matcher)
         target, quant, digest = card.target, card.quant, made["model"]["sha256"]
-        if model is None and made["model"]["name"] != SHIPPED:
-            raise ExportRequestError(
-                f"{matcher}: made from {made['model']['name']!r}; give its directory with --model"
-            )
-        matcher = model or SHIPPED
+        matcher = model or shipped_source(made, matcher)
     recipe = find_recipe(target, quant)
     if not recipe.needs_calibration:
         raise ExportRequestError(f"{recipe.name} measures no ranges; audit int8 or int16x8")

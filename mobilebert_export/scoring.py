@@ -64,7 +64,7 @@ def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
     from matching.matchers import load_matcher
 
     torch.set_num_threads(threads)
-    directory = models.shipped_directory() if matcher == "shipped" else Path(matcher)
+    directory = models.find_directory(matcher)
     network = load_matcher(directory)
     settings = models.MatcherSettings.load(directory)
 

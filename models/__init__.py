@@ -6,6 +6,7 @@ from models.inventory import inventory
 from models.packaged import find_directory, packaged_directory
 from models.presets import PRESETS, preset
 from models.pretrained import (
+    SHIPPED_MATCHERS,
     MatcherSettings,
     ModelFileError,
     load_classifier,
@@ -19,6 +20,7 @@ from models.pretrained import (
 __all__ = [
     "HEADS",
     "PRESETS",
+    "SHIPPED_MATCHERS",
     "ConfigError",
     "EncoderConfig",
     "MatcherSettings",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from models.pretrained import ModelFileError
+from models.pretrained import SHIPPED_MATCHERS, ModelFileError, shipped_directory
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,21 @@ PACKAGES: dict[str, Package] = {
 
 
 def find_directory(name: str) -> Path:
-    """A model directory by its path, or by the name of a packaged encoder; raises as `packaged_directory`."""
-    return Path(name) if Path(name).is_dir() else packaged_directory(name)
+    """A model directory by its path, or by the name of a shipped matcher ("shipped": the first) or a package.
+
+    Raises:
+        ModelFileError: there is none, or as `packaged_directory`.
+    """
+    if name == "shipped":
+        return shipped_directory()
+    if name in SHIPPED_MATCHERS:
+        return shipped_directory(name)
+    if Path(name).is_dir():
+        return Path(name)
+    if name in PACKAGES:
+        return packaged_directory(name)
+    names = ", ".join(("shipped", *SHIPPED_MATCHERS, *PACKAGES))
+    raise ModelFileError(f"{name}: no such model directory; give a path, or one of {names}")
 
 
 def packaged_directory(name: str) -> Path:

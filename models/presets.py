@@ -75,7 +75,7 @@ PRESETS: dict[str, EncoderConfig] = {
     ),
     # The shipped student: MiniLM's feature map (384) and heads (12), so every layer has a teacher layer to
     # imitate; inside the block 192 wide with two stacked feed-forward networks.
-    "matcher": replace(
+    "matcher-m": replace(
         _PUBLISHED,
         hidden_size=384,
         num_hidden_layers=6,

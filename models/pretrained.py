@@ -75,9 +75,13 @@ class MatcherSettings:
         )
 
 
-def shipped_directory() -> Path:
-    """The directory of the matcher that comes with the project."""
-    return Path(__file__).parent / "shipped"
+# Matchers that come with the project, the one that "shipped" means first.
+SHIPPED_MATCHERS = ("matcher-m",)
+
+
+def shipped_directory(name: str = SHIPPED_MATCHERS[0]) -> Path:
+    """The directory of a matcher that comes with the project."""
+    return Path(__file__).parent / "shipped" / name
 
 
 def load_pretrained(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> nn.Module:

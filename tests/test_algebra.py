@@ -23,7 +23,7 @@ from quantize.algebra.work import count_work
 from tests import small_matcher
 
 SHAPES = ("bert-base", "ib-bert-large", "mobilebert", "mobilebert-table1", "mobilebert-tiny")
-SHAPES += ("mobilebert-without-opt", "matcher", "albert-base")
+SHAPES += ("mobilebert-without-opt", "matcher-m", "albert-base")
 HEADS = ("pair_classifier", "regression", "pretraining", "span_qa")
 
 

@@ -149,7 +149,7 @@ def test_student_that_cannot_inherit_is_an_error():
         inherit(replace(STUDENT, hidden_size=64), teacher)
     with pytest.raises(ConfigError, match="expected a bottleneck model"):
         inherit(TEACHER, teacher)
-    with pytest.raises(RecipeError, match="'big' is unknown; expected one of matcher, matcher-s"):
+    with pytest.raises(RecipeError, match="'big' is unknown; expected one of matcher-m, matcher-s"):
         recipe("big")
 
 

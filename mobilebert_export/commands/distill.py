@@ -17,8 +17,8 @@ def distill(
     out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
     student: Annotated[
         str, Option(help="Preset of the student, or a Kronecker-factored model directory.")
-    ] = "matcher",
-    recipe: Annotated[str, Option(help="Distillation recipe.")] = "matcher",
+    ] = "matcher-m",
+    recipe: Annotated[str, Option(help="Distillation recipe.")] = "matcher-m",
     start: Annotated[
         Path | None, Option(help="Trained model directory of the student's shape to go on from.")
     ] = None,

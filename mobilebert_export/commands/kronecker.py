@@ -163,13 +163,11 @@ def _search(
 
 def _locate(model: str, *, counting: bool) -> tuple[EncoderConfig, Path | None]:
     """The config of what --model names, and its directory; a preset of `mobilebert models` has none."""
-    from models import PRESETS, packaged_directory, read_config, shipped_directory
+    from models import PRESETS, find_directory, read_config
 
     if counting and model in PRESETS:
         return PRESETS[model], None
-    directory = Path(model)
-    if not directory.is_dir():
-        directory = shipped_directory() if model == "shipped" else packaged_directory(model)
+    directory = find_directory(model)
     return read_config(directory), directory
 
 

@@ -10,7 +10,7 @@ def quantize_audit(
     matcher: Annotated[str, Argument(help="Model directory, artefact folder, or 'shipped'.")],
     out: Annotated[Path, Option(help="Folder for audit.json and audit.png; must not exist.")],
     model: Annotated[
-        str | None, Option(help="Model directory an artefact was made from, unless from 'shipped'.")
+        str | None, Option(help="Model directory an artefact was made from, unless from a shipped one.")
     ] = None,
     target: Annotated[str, Option(help="tflite or onnx; an artefact brings its own.")] = "tflite",
     quant: Annotated[str, Option(help="int8 or int16x8; an artefact brings its own.")] = "int8",

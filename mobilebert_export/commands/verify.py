@@ -10,7 +10,7 @@ def verify(
     *,
     artefact: Annotated[Path, Argument(help="Artefact folder.")],
     model: Annotated[
-        str | None, Option(help="Model directory, or 'shipped'; needed unless it was made from 'shipped'.")
+        str | None, Option(help="Model directory or name; needed unless a shipped matcher was exported.")
     ] = None,
     pairs: Annotated[
         Path | None, Option(help="TSV of at least 200 pairs; default: the bundled samples.")
