@@ -107,22 +107,22 @@ class Setting:
 
 
 def same_size_low_rank(config: EncoderConfig, rules: Rules) -> Rules:
-    """Low-rank rules whose encoder is as large as that of some Kronecker rules, or the next size below.
+    """Low-rank rules whose encoder is as large as that of some Kronecker rules, at most 1% above.
 
     The words have one row vector of n numbers in a Kronecker form; here they have rank d/n, which takes as
     many numbers a word.
     """
-    target = costs(replace(config, kronecker=rules))["parameters"]
     words_rank = next(rule.n1 * rule.rank for rule in rules if rule.layers == WORDS)
-    found = None
-    for rank in range(1, config.hidden_size + 1):
-        candidate = low_rank_rules(config, rank, words_rank)
-        if costs(replace(config, kronecker=candidate))["parameters"] > target * 1.01:
-            break
-        found = candidate
-    if found is None:
-        raise RecipeError(f"no low-rank form of rank ≥ 1 is as small as {target:,} parameters")
-    return found
+
+    def parameters(chosen: Rules) -> int:
+        return costs(replace(config, kronecker=chosen))["parameters"]
+
+    # Every rank costs the same: a line through the first two.
+    first, second = (parameters(low_rank_rules(config, rank, words_rank)) for rank in (1, 2))
+    rank = 1 + int((1.01 * parameters(rules) - first) // (second - first))
+    if rank < 1:
+        raise RecipeError(f"no low-rank form of rank ≥ 1 is as small as {parameters(rules):,} parameters")
+    return low_rank_rules(config, rank, words_rank)
 
 
 def parse_cell(name: str) -> tuple[str, str]:

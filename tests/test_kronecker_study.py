@@ -169,6 +169,7 @@ def setting(teacher, tmp_path_factory):
     models.save_pretrained(build(CONFIG, None, seed=3), folder / "encoder", tokenizer_from=MINILM)
     (folder / "text.txt").write_text(text(60))
     build_corpus([folder / "text.txt"], MINILM, folder / "shards", Packing(seq_len=32))
+    (folder / "shards" / "examples.json").write_text(json.dumps({"pairs": "nsp", "masking": "token"}))
     budget = Budget(epochs=1, pretraining_steps=2, pretraining_batch=4)
     return Setting(data, folder / "taught" / "model", folder / "encoder", folder / "shards", budget)
 
@@ -195,6 +196,26 @@ def test_cells_train_test_and_are_read_back(setting, tmp_path):
         if path.is_file():
             path.unlink()
     assert run_cell(cells[0], 0, setting, out, runs) == first
+
+
+def test_first_stage_learns_from_a_bare_encoder_and_needs_its_words_for_no_other_strategy(
+    setting, factored_directory, tmp_path, capsys
+):
+    def run(strategy, out):
+        given = ["--student", factored_directory, "--teacher", setting.encoder, "--strategy", strategy]
+        options = ["--steps", 2, "--batch-size", 2, "--optimiser", "adamw", "--out", out]
+        with pytest.raises(SystemExit) as end:
+            main(["pretrain", str(setting.corpus), *map(str, [*given, *options])])
+        return end.value.code
+
+    assert run("kronecker-encoder", tmp_path / "a") == 0
+    found = json.loads((tmp_path / "a" / "kronecker.json").read_text())
+    assert set(found["curve"][0]) == {"step", "loss", "embedding", "hidden", "attention_scores"}
+    assert found["evaluations"] == []
+    assert models.load_pretrained(tmp_path / "a" / "model").config.kronecker == RULES
+    capsys.readouterr()
+    assert run("pkt", tmp_path / "b") == 2
+    assert "holds no pretraining head" in capsys.readouterr().err
 
 
 def test_cells_that_cannot_run_are_errors_before_anything_is_trained(setting, tmp_path):
