@@ -190,7 +190,15 @@ def describe(folder: Path, runtime: str, quant: str) -> None:
 
 
 def measure(
-    runtime: str, threads: int, sessions: int, seconds: float, out: Path, *, profiled: bool, force: bool
+    runtime: str,
+    threads: int,
+    out: Path,
+    *,
+    sessions: int,
+    seconds: float,
+    retries: int,
+    profiled: bool,
+    force: bool,
 ) -> None:
     """One interleaved run of ours and the peers, operator profiles beside if asked; OUT.json, .md, .png."""
     from android_bench.latency import measure as interleave
@@ -203,9 +211,8 @@ def measure(
     names = (*OURS[runtime], *PEERS[runtime])
     contenders = name_contenders([FOLDER / name for name in names], threads)
     with session_progress() as begin:
-        run = interleave(
-            contenders, sessions=sessions, seconds=seconds, retries=1, progress=begin(f"{threads} thread(s)")
-        )
+        progress = begin(f"{threads} thread(s)")
+        run = interleave(contenders, sessions=sessions, seconds=seconds, retries=retries, progress=progress)
     record = Record.of(run, profiled=profiled)
     ratios = [judge(run, *goal) for goal in GOALS[runtime]]
     answers = {name: accuracy(FOLDER / name) for name in names}
@@ -318,6 +325,7 @@ def main() -> None:
     step.add_argument("--threads", type=int, default=1)
     step.add_argument("--sessions", type=int, default=7)
     step.add_argument("--seconds", type=float, default=1.0)
+    step.add_argument("--retries", type=int, default=1, help="repeat a round while the machine is troubled")
     step.add_argument("--profile", action="store_true", help="add time by kind of operator")
     step.add_argument("--out", type=Path)
     step.add_argument("--force", action="store_true", help="replace existing files")
@@ -326,9 +334,9 @@ def main() -> None:
         prepare(given.python)
         return
     out = given.out or HERE.parent / "results" / "bench" / f"peers-{given.runtime}-{given.threads}-thread"
-    amount = given.sessions, given.seconds
+    amount = {"sessions": given.sessions, "seconds": given.seconds, "retries": given.retries}
     try:
-        measure(given.runtime, given.threads, *amount, out, profiled=given.profile, force=given.force)
+        measure(given.runtime, given.threads, out, **amount, profiled=given.profile, force=given.force)
     except Exception as error:
         if not hasattr(error, "exit_code"):
             raise
