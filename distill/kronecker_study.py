@@ -237,8 +237,10 @@ def tested(model: PairClassifier, tokenizer: PairTokenizer, data: LabelledPairs)
 
 def _within(plan: Recipe, budget: Budget, seed: int) -> Recipe:
     """A recipe with the study's epochs and seed."""
-    epochs = {} if budget.epochs is None else {"epochs": budget.epochs}
-    stages = tuple(replace(s, loop=replace(s.loop, seed=seed, **epochs)) for s in plan.stages)
+    changes: dict[str, Any] = {"seed": seed}
+    if budget.epochs is not None:
+        changes["epochs"] = budget.epochs
+    stages = tuple(replace(s, loop=replace(s.loop, **changes)) for s in plan.stages)
     mined = plan.mined_pairs if budget.mined_pairs is None else min(plan.mined_pairs, budget.mined_pairs)
     return replace(plan, stages=stages, mined_pairs=mined)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -92,6 +92,8 @@ class TwoStepLinear(nn.Module):
         second: weight of the other one.
         bias: (m,) or None. It is part of the second map where that writes y in y's own order.
     """
+
+    bias: nn.Parameter | None
 
     def __init__(self, layer: KroneckerLinear) -> None:
         super().__init__()
@@ -203,7 +205,7 @@ def _lowered(layer: KroneckerLinear | KroneckerEmbedding, form: str) -> nn.Modul
     with torch.no_grad():
         dense.weight.copy_(materialise(layer))
         if layer.bias is not None:
-            cast(nn.Parameter, dense.bias).copy_(layer.bias)
+            dense.bias.copy_(layer.bias)
     return dense
 
 

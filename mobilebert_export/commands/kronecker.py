@@ -80,7 +80,7 @@ def kronecker(
         check_output(json_file, force=force)
     if search:
         budget = {"max_parameters": max_parameters, "max_flops": max_flops}
-        sums = {
+        sums: dict[str, int | None] = {
             "rank": 1 if rank is None else rank,
             "words_rank": 1 if words_rank is None else words_rank,
         }
@@ -147,13 +147,14 @@ def _compress(model: str, source: _Source, seq_len: int, out: Path | None) -> di
 
 
 def _search(
-    model: str, budget: dict[str, int | None], sums: dict[str, int], seq_len: int, top: int
+    model: str, budget: dict[str, int | None], sums: dict[str, int | None], seq_len: int, top: int
 ) -> dict[str, Any]:
     """List shapes that meet a budget; print and return them."""
     from models.kronecker_search import search
 
     config, _ = _locate(model, counting=True)
-    candidates = search(config, **budget, **sums, seq_len=seq_len, top=top)
+    limits: dict[str, Any] = budget | sums
+    candidates = search(config, **limits, seq_len=seq_len, top=top)
     _show_candidates(
         f"{model}, {seq_len} tokens, rank {sums['rank']}, words {sums['words_rank']}", candidates
     )
