@@ -104,11 +104,11 @@ def costs_of(recipe: Recipe) -> OperatorCosts:
 
 
 COSTS: dict[str, OperatorCosts] = {
-    "tflite-none": OperatorCosts(0.627, 0.0262, 1.0, 0.0, 0.122),
-    "tflite-dynamic": OperatorCosts(0.243, 0.0207, 24.3, 0.448, 0.161),
-    "tflite-int8": OperatorCosts(0.801, 0.0215, 4.6, 0.449, 0.0954),
-    "tflite-int16x8": OperatorCosts(2.89, 0.0543, 25.0, 0.0, 1.52),
-    "onnx-none": OperatorCosts(3.57, 0.0291, 3.54, 0.155, 0.0933),
-    "onnx-dynamic": OperatorCosts(4.38, 0.0141, 13.5, 0.886, 0.048),
-    "onnx-int8": OperatorCosts(3.44, 0.0129, 12.2, 0.538, 0.0752),
+    "tflite-none": OperatorCosts(0.431, 0.0232, 1.4, 0.0, 0.113),
+    "tflite-dynamic": OperatorCosts(0.000868, 0.0189, 25.5, 0.478, 0.11),
+    "tflite-int8": OperatorCosts(0.242, 0.0203, 5.04, 0.302, 0.146),
+    "tflite-int16x8": OperatorCosts(1.39, 0.0538, 25.8, 0.0, 1.27),
+    "onnx-none": OperatorCosts(2.88, 0.026, 4.35, 0.0309, 0.0954),
+    "onnx-dynamic": OperatorCosts(2.84, 0.0132, 12.8, 0.616, 0.0969),
+    "onnx-int8": OperatorCosts(3.36, 0.0116, 10.9, 0.258, 0.127),
 }

@@ -1,7 +1,9 @@
 """Promise of quantize/kronecker*.py: either form computes what the layer does; the cheaper one is taken."""
 
 import itertools
-from dataclasses import replace
+import json
+import re
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -22,6 +24,7 @@ from quantize.kronecker import (
 )
 from quantize.kronecker_costs import COSTS, OperatorCosts, costs_of, factored_work, linear_work
 from quantize.recipes import RECIPES
+from tests.conftest import ROOT
 from tests.test_networks import padded_batch, randomise
 
 SMALL = EncoderConfig(
@@ -164,6 +167,30 @@ def test_work_of_a_matrix_and_of_a_low_rank_one():
     assert linear_work(10, 6, 4).macs == 240
     low_rank = factored_work(10, (4, 1, 1, 6), 2, b_first=True)
     assert (low_rank.macs, low_rank.moved, low_rank.operators) == (10 * 2 * (6 + 4), 0, 2)
+
+
+def test_costs_are_those_of_the_record_and_name_the_faster_form_of_nearly_all_measured_layers():
+    record = json.loads((ROOT / "results" / "kronecker" / "operators.json").read_text())
+    assert record["machine"]["cpu"]
+    for name, found in record["recipes"].items():
+        assert asdict(COSTS[name]) == found["costs"]
+        times = {(row["layer"], row["form"]): row["us"] for row in found["times"]}
+        lost = best_time = right = count = 0
+        for (layer, form), us in times.items():
+            if form == "whole":
+                continue
+            n, m, tokens = map(int, re.match(r"(\d+)→(\d+), (\d+)", layer).groups())
+            rank, m1, n1, m2, n2 = map(int, re.findall(r"\d+", form))
+            b_first = KroneckerLinear(n, m, m1, n1, rank).b_first
+            factored = COSTS[name].factored(tokens, (m1, n1, m2, n2), rank, b_first=b_first)
+            is_faster = us < times[layer, "whole"]
+            right += is_faster == (factored < COSTS[name].linear(tokens, n, m))
+            if is_faster != (factored < COSTS[name].linear(tokens, n, m)):
+                lost += abs(us - times[layer, "whole"])
+            best_time += min(us, times[layer, "whole"])
+            count += 1
+        assert right >= count - 2
+        assert lost < 0.01 * best_time
 
 
 def test_every_recipe_has_measured_costs_and_no_other_form_is_known():
