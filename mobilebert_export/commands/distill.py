@@ -20,7 +20,8 @@ def distill(
     ] = "matcher-m",
     recipe: Annotated[str, Option(help="Distillation recipe.")] = "matcher-m",
     start: Annotated[
-        Path | None, Option(help="Trained model directory of the student's shape to go on from.")
+        str | None,
+        Option(help="Trained model of the student's shape to go on from: a directory or 'shipped'."),
     ] = None,
     level: Annotated[
         float, Option(min=0, help="Share of the length-divergence bias taken out of the targets; 1: all.")
@@ -63,7 +64,8 @@ def distill(
         master = models.load_classifier(teacher[0])
         room = Classroom(start_factored(student, master), master, teacher[0])
     else:
-        room = seat(models.preset(student), teacher[0], material.texts, out, seed=seed, start=start)
+        begun = None if start is None else models.find_directory(start)
+        room = seat(models.preset(student), teacher[0], material.texts, out, seed=seed, start=begun)
     targets = None
     if not plan.imitates:
         with console.status("teachers label the pairs") as status:
@@ -78,7 +80,7 @@ def distill(
     facts = {
         "teacher": [path.name for path in teacher],
         "student": Path(student).name,
-        "start": start and start.name,
+        "start": start and Path(start).name,
         "recipe": recipe,
         "data": data.name,
         "level": level,
