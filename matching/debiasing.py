@@ -73,7 +73,8 @@ class Method:
     weights: Callable[[Material], np.ndarray] | None = None  # of the labelled pairs, (N,)
     expert: Callable[[Material], np.ndarray] | None = None  # of the labelled pairs, (N, 2)
     trained_as: str | None = None  # another method, whose model this one takes
-    needs_teacher: bool = False
+    needs_teacher: bool = False  # to label the pairs at hand
+    needs_extra: bool = False  # further pairs, which a teacher labels
     shift_scores: bool = False  # add `LengthPrior.shift` to the trained model's logits
 
 
@@ -226,7 +227,7 @@ METHODS: dict[str, Method] = {
     "augmented": Method(
         "pairs mined and labelled by a teacher are added until ratios are level",
         pairs=augmented,
-        needs_teacher=True,
+        needs_extra=True,
     ),
     "shifted": Method("`original`, its scores shifted afterwards", trained_as="original", shift_scores=True),
 }

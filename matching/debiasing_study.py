@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from matching.debiasing import (
     DebiasingError,
     Lesson,
     Material,
+    Method,
     debiasing_loss,
     find_method,
     lesson,
@@ -93,8 +94,9 @@ class Study:
         method = find_method(name)
         if self.data.known.group is not None:
             raise DebiasingError(f"{self.data.name} holds lists; the methods are for pairs")
-        teacher = self.teacher if method.needs_teacher else None
-        if method.needs_teacher and teacher is None:
+        taught = method.needs_teacher or method.needs_extra
+        teacher = self.teacher if taught else None
+        if taught and teacher is None:
             raise DebiasingError(f"{name} needs a teacher's labels; give --teacher")
         sources = self._sources(teacher)
         path = self.record_path(name)
@@ -104,7 +106,7 @@ class Study:
         folder = self.runs / f"{trained}.seed{self.settings.seed}"
         _claim(folder / "sources.json", sources)
         if not (folder / "model").is_dir():
-            self._train(lesson(trained, self._material(teacher)), folder)
+            self._train(lesson(trained, self._material(method, teacher)), folder)
         record = {
             "method": name,
             "summary": method.summary,
@@ -146,15 +148,15 @@ class Study:
         hashes = self._hashes | ({"teacher": _weights_hash(teacher)} if teacher else {})
         return {"start": self.start, "sha256": hashes, "settings": asdict(self.settings)}
 
-    def _material(self, teacher: Path | None) -> Material:
+    def _material(self, method: Method, teacher: Path | None) -> Material:
         plain = Material(self._parts[0], self.settings.seed)
-        if teacher is None:
-            return plain
-        pairs = plain.labelled.pairs
-        candidates = self._candidates(plain)
-        logits = self._teacher_logits(teacher, [*pairs, *candidates])
-        extra = LabelledPairs(candidates, logits[len(pairs) :].argmax(1))
-        return Material(plain.labelled, plain.seed, logits[: len(pairs)], extra)
+        if teacher is not None and method.needs_teacher:
+            plain = replace(plain, teacher_logits=self._teacher_logits(teacher, plain.labelled.pairs))
+        if teacher is not None and method.needs_extra:
+            candidates = self._candidates(plain)
+            labels = self._teacher_logits(teacher, candidates).argmax(1)
+            plain = replace(plain, extra=LabelledPairs(candidates, labels))
+        return plain
 
     def _candidates(self, plain: Material) -> list[Pair]:
         """Mined pairs for a teacher to label, as many of each category as its missing label is worth."""
@@ -217,8 +219,8 @@ class Study:
     def _test(self, name: str, folder: Path) -> dict[str, Any]:
         """Decision settings fitted on dev, every figure on test, and what is won over `original`."""
         _, dev, held_out = self._parts
-        test, matcher = held_out.examples, load_matcher(folder / "model")
-        logits = [matcher.predict(part.pairs) for part in (dev, test)]
+        test = held_out.examples
+        logits = self._logits(folder)
         if find_method(name).shift_scores:
             shifts = [Material(self._parts[0]).prior.shift(part.pairs) for part in (dev, test)]
             logits = [adjusted(own, shift) for own, shift in zip(logits, shifts, strict=True)]
@@ -239,6 +241,18 @@ class Study:
             "test": evaluate(test.pairs, test.labels, probabilities, decision.threshold, quartiles),
             "accuracy_won_over_original": won,
         }
+
+    def _logits(self, folder: Path) -> list[np.ndarray]:
+        """Logits of the development and test pairs, (N, 2) each, kept beside the model."""
+        path = folder / "logits.npz"
+        if not path.is_file():
+            matcher, (_, dev, held_out) = load_matcher(folder / "model"), self._parts
+            found = {"dev": matcher.predict(dev.pairs), "test": matcher.predict(held_out.examples.pairs)}
+            partial = folder / "logits.partial.npz"
+            np.savez(partial, **found)  # type: ignore[arg-type]
+            partial.replace(path)
+        with np.load(path) as kept:
+            return [kept["dev"], kept["test"]]
 
     def _right_path(self, name: str) -> Path:
         """Which test pairs a method got right, for paired comparisons."""

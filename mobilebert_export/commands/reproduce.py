@@ -198,7 +198,9 @@ def _debiasing(
 
     if len(data) > 1:
         raise BadParameter("the study debiasing takes one data set", param_hint="--data")
-    names = methods or [name for name, row in METHODS.items() if teacher or not row.needs_teacher]
+    names = methods or [
+        name for name, row in METHODS.items() if teacher or not (row.needs_teacher or row.needs_extra)
+    ]
     for name in names:
         find_method(name)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
