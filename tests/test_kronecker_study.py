@@ -176,9 +176,9 @@ def setting(teacher, tmp_path_factory):
 
 def test_cells_train_test_and_are_read_back(setting, tmp_path):
     out, runs = tmp_path / "out", tmp_path / "runs"
-    cells = ("kronecker-8.two-stage", "low-rank-8.no-task-kd")
+    cells = ("kronecker-8.two-stage", "low-rank-8.no-task-kd", "kronecker-cut.no-pretraining")
     records = list(study(cells, [0], setting, out, runs))
-    first, second = records
+    first, second, cut = records
     assert (
         first["parameters"]
         == costs(models.read_config(runs / "toy.kronecker-8.two-stage.seed0" / "model"))["parameters"]
@@ -187,6 +187,9 @@ def test_cells_train_test_and_are_read_back(setting, tmp_path):
     assert first["recipe"]["stages"][0]["weights"]["hidden"] > 0
     assert second["recipe"]["stages"][0]["weights"]["hidden"] == 0
     assert first["test"]["pairs"] == 20
+    folder = runs / "toy.kronecker-cut.no-pretraining.seed0" / "model"
+    assert len((folder / "vocab.txt").read_text().split()) == models.read_config(folder).vocab_size == 8192
+    assert cut["teacher_test"] == first["teacher_test"], "compared with the teacher that has all its words"
     assert first["kept"] == first["test"]["accuracy"] / first["teacher_test"]["accuracy"]
     summary = json.loads((out / "study.json").read_text())
     assert {row["cell"] for row in summary["rows"]} == set(cells)
@@ -225,6 +228,8 @@ def test_cells_that_cannot_run_are_errors_before_anything_is_trained(setting, tm
         next(study(["kronecker-8.two-stage", "kronecker-8.one-stage"], [0], setting, tmp_path, tmp_path))
     with pytest.raises(RecipeError, match="give --corpus"):
         run_cell("kronecker-8.two-stage", 0, replace(setting, corpus=None), tmp_path, tmp_path)
+    with pytest.raises(RecipeError, match="its vocabulary is cut to the task's"):
+        run_cell("kronecker-cut.two-stage", 0, setting, tmp_path, tmp_path)
     assert RecipeError.exit_code == 2
 
 
@@ -239,10 +244,12 @@ def test_low_rank_forms_of_minilm_are_as_large_as_the_presets(name):
     assert ours <= 1.01 * theirs
 
 
-def test_forms_of_preset_8_have_seven_times_fewer_parameters_than_minilm():
+def test_forms_of_preset_8_and_cut_ones_have_seven_times_fewer_parameters_than_minilm():
     config = preset("minilm-l6")
-    for form in ("kronecker-8", "kronecker-8-words", "low-rank-8"):
-        small = costs(replace(config, kronecker=kronecker_study.FORMS[form](config)))["parameters"]
+    for form in ("kronecker-8", "kronecker-8-words", "low-rank-8", "kronecker-cut", "low-rank-cut"):
+        chosen = kronecker_study.FORMS[form]
+        cut = replace(config, vocab_size=chosen.vocabulary or config.vocab_size)
+        small = costs(replace(cut, kronecker=chosen.rules(cut)))["parameters"]
         assert costs(config)["parameters"] / small >= 7
 
 
