@@ -49,17 +49,14 @@ def tpr_gap(
     count = first.count + last.count
     if first.value is None or last.value is None:
         return Difference(None, -1.0, 1.0, count)
-    rows = np.flatnonzero((np.asarray(labels) == 1) & np.isin(category, (1, 4)))
-    near, hit = np.asarray(category)[rows] == 1, np.asarray(predictions)[rows] == 1
-
-    def gap(drawn: np.ndarray) -> float:
-        in_first, hits = near[drawn], hit[drawn]
-        firsts = int(in_first.sum())
-        if firsts in (0, len(drawn)):
-            return float("nan")
-        return float(hits[in_first].mean() - hits[~in_first].mean())
-
-    low, high = metrics.bootstrap(gap, count, resamples=resamples, seed=seed)
+    # The gap depends on four counts alone, so resampling positives is resampling the counts.
+    hits = np.array([first.value * first.count, last.value * last.count])
+    counts = np.stack([hits, [first.count, last.count] - hits]).round()  # (2, 2): hit or missed, by category
+    drawn = np.random.default_rng(seed).multinomial(count, counts.ravel() / count, resamples)
+    drawn = drawn.reshape(resamples, 2, 2).astype(np.float64)
+    both = (drawn.sum(axis=1) > 0).all(axis=1)  # a resample may lack a category
+    rates_drawn = drawn[both, 0] / drawn[both].sum(axis=1)
+    low, high = (float(v) for v in np.quantile(rates_drawn[:, 0] - rates_drawn[:, 1], [0.025, 0.975]))
     return Difference(first.value - last.value, low, high, count)
 
 
