@@ -36,7 +36,7 @@ from matching.evaluation import evaluate
 from matching.length_divergence import CATEGORIES
 from matching.length_prior import adjusted
 from matching.loop import Batch, LoopConfig, ResumeError, total_steps, train
-from matching.matchers import EncoderMatcher, load_matcher
+from matching.matchers import WORD_NETWORKS, EncoderMatcher, Matcher, build_matcher, load_matcher
 from matching.output import write_json
 from matching.split import LabelledPairs
 from matching.start import start_directory, start_model
@@ -70,7 +70,9 @@ class Study:
     """Where everything comes from and goes to."""
 
     data: DataSet  # pairs, with train.tsv and test.tsv
-    start: str  # as in `matching.start`: its encoder, under a head drawn from the seed
+    start: (
+        str  # as in `matching.start`: its encoder, under a head drawn from the seed; or a word-level matcher
+    )
     settings: StudySettings
     out: Path  # of the records
     runs: Path  # of models, checkpoints and the teacher's logits
@@ -137,10 +139,10 @@ class Study:
     def _hashes(self) -> dict[str, str]:
         labelled, dev, test = self._parts
         parts = labelled, dev, test.examples
-        return {
-            "data": _hash(*(json.dumps([part.pairs, part.labels.tolist()]) for part in parts)),
-            "start": _weights_hash(start_directory(self.start)),
-        }
+        data = {"data": _hash(*(json.dumps([part.pairs, part.labels.tolist()]) for part in parts))}
+        if self.start in WORD_NETWORKS:
+            return data  # random weights, which follow from the seed
+        return data | {"start": _weights_hash(start_directory(self.start))}
 
     def _sources(self, teacher: Path | None) -> dict[str, Any]:
         """What a run depends on, by content; a run that goes on must depend on the same."""
@@ -187,8 +189,7 @@ class Study:
     def _train(self, plan: Lesson, folder: Path) -> None:
         """Fine-tune the start on a lesson; leaves training.json and, at the very end, model/ in `folder`."""
         settings = self.settings
-        network = start_model(self.start, "pair_classifier", seed=settings.seed)
-        matcher = EncoderMatcher(network, start_directory(self.start), arch=self.start)
+        matcher = self._fresh_matcher()
         prepared = matcher.prepare(plan.labelled.pairs)
         shared = LoopConfig(settings.epochs, settings.batch_size, settings.learning_rate, seed=settings.seed)
         steps = total_steps(len(self._parts[0].pairs), shared)
@@ -202,8 +203,15 @@ class Study:
             return debiasing_loss(logits, *(term[index] for term in terms)), {}
 
         facts = {"categories": self._balance(plan)}
-        train(network, prepared.lengths, loss, config, folder, name="training", facts=facts)
+        train(matcher.network, prepared.lengths, loss, config, folder, name="training", facts=facts)
         matcher.save(folder / "model")
+
+    def _fresh_matcher(self) -> Matcher:
+        seed = self.settings.seed
+        if self.start in WORD_NETWORKS:
+            return build_matcher(self.start, seed=seed)
+        network = start_model(self.start, "pair_classifier", seed=seed)
+        return EncoderMatcher(network, start_directory(self.start), arch=self.start)
 
     def _balance(self, plan: Lesson) -> list[dict[str, Any]]:
         """Pairs of each label in each category, as they are and by weight."""

@@ -13,6 +13,8 @@ from matching.debiasing_report import draw, table
 from matching.debiasing_study import Study, StudySettings
 from matching.length_divergence import pairwise
 from matching.loop import ResumeError
+from matching.matcher_training import TRAINING
+from matching.word_vectors import WordVectors
 from mobilebert_export.cli import main
 from tests.small_matcher import model_directory
 
@@ -186,3 +188,13 @@ def test_a_run_of_another_start_is_not_gone_on_with(records, folder, tmp_path):
     )
     with pytest.raises(ResumeError, match="use the same settings and files"):
         study.run("original")
+
+
+def test_a_word_level_matcher_starts_from_random_weights_at_its_own_rate(folder, tmp_path, monkeypatch):
+    vectors = WordVectors.of({"really": np.arange(300.0)}, unknown=16)
+    monkeypatch.setattr(WordVectors, "installed", classmethod(lambda cls: vectors))
+    out = ["--out", str(tmp_path / "out"), "--runs", str(tmp_path / "runs")]
+    assert run(folder, "--start", "matchpyramid", *out, "--method", "original") == 0
+    record = json.loads((tmp_path / "out" / "original.seed0.json").read_text("utf-8"))
+    assert set(record["sources"]["sha256"]) == {"data"}
+    assert record["training"]["config"]["learning_rate"] == TRAINING["matchpyramid"].learning_rate

@@ -33,7 +33,11 @@ def reproduce(
     max_pairs: Annotated[int | None, Option(min=1, help="Another cap on training pairs.")] = None,
     method: Annotated[list[str] | None, Option(help="debiasing: only this method (repeat for more).")] = None,
     start: Annotated[
-        str, Option(help="debiasing: whose encoder all methods start from: shipped, minilm, a directory.")
+        str,
+        Option(
+            help="debiasing: what all methods start from: the encoder of shipped, minilm or a directory, "
+            "or a random matchpyramid, bimpm or esim."
+        ),
     ] = "shipped",
     teacher: Annotated[
         Path | None,
@@ -194,6 +198,8 @@ def _debiasing(
     from matching.debiasing import METHODS, find_method
     from matching.debiasing_report import draw, table
     from matching.debiasing_study import Study, StudySettings
+    from matching.matcher_training import TRAINING
+    from matching.matchers import WORD_NETWORKS
     from matching.output import replacing
 
     if len(data) > 1:
@@ -203,6 +209,8 @@ def _debiasing(
     ]
     for name in names:
         find_method(name)
+    if start in WORD_NETWORKS:
+        settings["learning_rate"] = TRAINING[start].learning_rate
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     folder = find_data(data[0], data_root)
     for seed in seeds:
