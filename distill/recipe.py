@@ -95,7 +95,7 @@ RECIPES: dict[str, Recipe] = {
     # A student that has been taught, given new targets: the task alone, at a rate that keeps what it knows.
     "again": Recipe(
         stages=(Stage("task", LoopConfig(epochs=1.0, learning_rate=3e-4), _TASK, trains_head=True),),
-        mined_pairs=60_000,
+        mined_pairs=40_000,
     ),
     # The task stage of a Kronecker (or low-rank) student; its first stage is the strategy of the same name.
     "kronecker": Recipe(
