@@ -46,6 +46,8 @@ TITLES = {
 } | OTHERS
 # A record of an older program lacks the adversarial test and some intervals, but never these.
 _NEEDED = ("matcher", "data", "pairs", "accuracy", "accuracy_interval", "auc", "ece", "categories")
+_LATENCY_NEEDED = ("summary", "facts", "settings", "contenders")
+_SPEED_NEEDED = ("base", "pairs", "threads", "matchers")
 Json = dict[str, Any]
 
 
@@ -94,12 +96,14 @@ class ShipRecords:
                 moved[name] = _read(path, ("matcher", "pairs", "perturbations"))
             else:
                 evaluations[name][test] = _read(path, _NEEDED)
-        speed = folder / SPEED
+        speed = _read(folder / SPEED, _SPEED_NEEDED) if (folder / SPEED).is_file() else None
+        if speed and speed["base"] not in TITLES:
+            raise RecordError(f"{folder / SPEED}: its base {speed['base']!r} is none of {', '.join(TITLES)}")
         return cls(
             {name: tests for name, tests in evaluations.items() if tests},
             {name: moved[name] for name in TITLES if name in moved},
-            {path.stem: _read(path, ("summary", "facts", "settings")) for path in latency_files},
-            _read(speed, ("base", "matchers")) if speed.is_file() else None,
+            {path.stem: _read(path, _LATENCY_NEEDED) for path in latency_files},
+            speed,
         )
 
     def test(self, name: str, test: str = QQP, part: str = "original") -> Json | None:
