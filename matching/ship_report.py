@@ -227,4 +227,6 @@ def _interval(value: float | None, interval: Sequence[float] | None, scale: int,
 
 
 def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *lines))
+    # A bar inside a cell, as in |Δ|, would end it.
+    rows = [[cell.replace("|", r"\|") for cell in row] for row in (head, ["---"] * len(head), *lines)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,6 +1,7 @@
 """Promise of `mobilebert report ship`: every figure from a record, every verdict from its figures."""
 
 import functools
+import itertools
 import json
 
 import numpy as np
@@ -107,6 +108,11 @@ def test_a_full_folder_leaves_nothing_out_and_is_not_replaced_unasked(everything
     text = (tmp_path / "report.md").read_text()
     assert "## Not recorded\n\nNothing.\n" in text
     assert "not recorded |" not in text
+    heads = [i for i, line in enumerate(text.splitlines()) if line.startswith("| ---")]
+    assert heads
+    for i in heads:  # every row of a table has as many cells as its head
+        table = itertools.takewhile(lambda line: line.startswith("|"), text.splitlines()[i - 1 :])
+        assert len({line.replace("\\|", "").count("|") for line in table}) == 1
     assert (tmp_path / "pareto.png").read_bytes().startswith(b"\x89PNG")
     assert "](pareto.png)" in text
     assert report("--results", everything, "--out", tmp_path) == 2
