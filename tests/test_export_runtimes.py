@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 
 from mobilebert_export import samples
+from mobilebert_export.exporter import DEFAULT_BUCKETS
 from mobilebert_export.runtime import Matcher
 from tests import small_matcher
 from tests.conftest import ROOT
+
+# As `make android-artefacts` makes them.
+SHIPPED = (ROOT / "artefacts" / "matcher-int8", ROOT / "artefacts" / "matcher-int8-onnx")
 
 SCRIPT = """
 import importlib.util, json, sys
@@ -65,13 +69,26 @@ def run(python, artefact, pairs):
 
 def agree(python, target, quant, tolerance):
     """Logits in the other environment are those of this one."""
-    artefact, pairs = small_matcher.artefact(target, quant), samples.verification_pairs()[:30]
+    return folder_agrees(
+        python, small_matcher.artefact(target, quant), samples.verification_pairs()[:30], tolerance
+    )
+
+
+def folder_agrees(python, artefact, pairs, tolerance):
+    """The same of any artefact folder; the other environment's runtime."""
     done = run(python, artefact, pairs)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     here = Matcher.load(artefact).logits(pairs)
     np.testing.assert_allclose(np.float32(found["logits"]), here, atol=tolerance)
     return found["runtime"]
+
+
+def lengths_used(artefact, pairs):
+    """The buckets that pairs run in, ascending."""
+    matcher = Matcher.load(artefact)
+    card = matcher.card
+    return sorted({card.bucket(len(ids)).seq_len for ids, _ in matcher.tokenizer.ids(pairs, card.seq_len)})
 
 
 def test_tflite_runs_with_numpy_tokenizers_and_litert_alone(current):
@@ -90,6 +107,27 @@ def test_tflite_runs_in_tflite_runtime_2_14(oldest):
     assert agree(oldest, "tflite", "none", 1e-5) == "tflite-runtime"
     assert agree(oldest, "tflite", "int8", 0.1) == "tflite-runtime"
     assert agree(oldest, "tflite", "int16x8", 0.1) == "tflite-runtime"
+
+
+def test_all_four_lengths_of_the_default_export_run_in_tflite_runtime_2_14(oldest, tmp_path):
+    folder, pairs = tmp_path / "four", samples.verification_pairs()[:60]
+    made = small_matcher.report(
+        "tflite", "int8", folder, seq_len=DEFAULT_BUCKETS[-1], buckets=DEFAULT_BUCKETS
+    )
+    assert lengths_used(folder, pairs) == list(DEFAULT_BUCKETS)
+    assert made["minimum_runtime"] == {"tflite": "2.14"}
+    assert "Runs in tflite ≥ 2.14." in (folder / "report.md").read_text(encoding="utf-8")
+    assert folder_agrees(oldest, folder, pairs, 0.1) == "tflite-runtime"
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
+def test_the_shipped_artefacts_run_in_the_oldest_runtimes(oldest, folder):
+    if not folder.is_dir():
+        pytest.skip(f"not run: no {folder.relative_to(ROOT)}; run `make android-artefacts`")
+    pairs = samples.verification_pairs()[:60]
+    card = Matcher.load(folder).card
+    assert lengths_used(folder, pairs) == [bucket.seq_len for bucket in card.buckets]
+    assert folder_agrees(oldest, folder, pairs, 0.1) in ("tflite-runtime", "onnxruntime")
 
 
 def test_a_file_newer_than_its_runtime_is_refused_not_misread(oldest):
