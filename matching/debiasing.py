@@ -220,6 +220,12 @@ METHODS: dict[str, Method] = {
         targets=soft_labels,
         needs_teacher=True,
     ),
+    "distilled-re-weighted": Method(
+        "soft labels of a teacher as they are, pairs weighted as in `re-weighted`",
+        targets=soft_labels,
+        weights=level_weights,
+        needs_teacher=True,
+    ),
     "re-weighted": Method("pairs weighted until every category has the overall ratio", weights=level_weights),
     "down-sampled": Method("pairs dropped until every category has the overall ratio", pairs=down_sampled),
     "product-of-experts": Method("a length-only model's word is added in training", expert=length_expert),

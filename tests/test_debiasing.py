@@ -93,6 +93,9 @@ EQUATIONS = {
     "focal": lambda i, y: (1 - share(places[i], y)) ** 1.0 * cross_entropy(i, y),
     "product-of-experts": product_of_experts,
     "distilled": lambda i, y: against_teacher(i, shifted=False),
+    "distilled-re-weighted": lambda i, y: (
+        overall(y) / share(places[i], y) * against_teacher(i, shifted=False)
+    ),
     "adjusted": lambda i, y: against_teacher(i, shifted=True),
 }
 
