@@ -129,9 +129,12 @@ def level_weights(material: Material) -> np.ndarray:
     The mean weight is 1, also within each category: Σ_y p(y | c) p(y) / p(y | c) = Σ_y p(y) = 1.
     """
     pairs, labels = material.labelled
-    prior = material.prior
-    sign = 2.0 * labels - 1.0  # log p(1) = log_expit(log-odds), log p(0) = log_expit(−log-odds)
-    return np.exp(log_expit(sign * prior.overall) - log_expit(sign * prior.of(pairs)))
+    return material.prior.ratios(pairs)[np.arange(len(labels)), labels]
+
+
+def teacher_weights(material: Material) -> np.ndarray:
+    """The same for pairs whose label a teacher's distribution stands for, (N,): see `LengthPrior.weight`."""
+    return material.prior.weight(material.labelled.pairs, _teacher(material))
 
 
 def focal_weights(material: Material, gamma: float = FOCAL_GAMMA) -> np.ndarray:
@@ -220,10 +223,10 @@ METHODS: dict[str, Method] = {
         targets=soft_labels,
         needs_teacher=True,
     ),
-    "distilled-re-weighted": Method(
-        "soft labels of a teacher as they are, pairs weighted as in `re-weighted`",
-        targets=soft_labels,
-        weights=level_weights,
+    "adjusted-re-weighted": Method(
+        "`adjusted`, each pair weighted by how much more often level categories hold it",
+        targets=shifted_soft_labels,
+        weights=teacher_weights,
         needs_teacher=True,
     ),
     "re-weighted": Method("pairs weighted until every category has the overall ratio", weights=level_weights),

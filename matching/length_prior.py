@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import log_expit, softmax
 
 from matching.length_divergence import CATEGORIES, Quartiles, pairwise, word_counts
 from matching.wordpiece import Pair
@@ -34,6 +35,10 @@ class LengthPrior:
         logit q(1 | x) = logit p(1 | x) + [logit p(1) − logit p(1 | c)]
 
     The bracket is `shift`. It depends on the pair's lengths alone, and is zero where there is no bias.
+
+    The pairs themselves are distributed otherwise, too: q(x | c) / p(x | c) = Σ_y p(y | x) p(y) / p(y | c),
+    which is `weight`. A model that tells all pairs apart needs the shift alone; one that cannot learns an
+    average over the pairs it sees, which has to be the average over q: shifted targets with these weights.
     """
 
     quartiles: Quartiles
@@ -89,6 +94,24 @@ class LengthPrior:
         """What to add to the logit of label 1 of each pair, (N,): overall − the category's log-odds."""
         return self.overall - self.of(pairs)
 
+    def ratios(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """p(y) / p(y | c) for both labels of each pair, (N, 2) float64."""
+        sign = np.array([-1.0, 1.0])  # log p(1) = log_expit(log-odds), log p(0) = log_expit(−log-odds)
+        return np.exp(log_expit(sign * self.overall) - log_expit(sign * self.of(pairs)[:, None]))
+
+    def weight(self, pairs: Sequence[Pair], logits: np.ndarray) -> np.ndarray:
+        """How much more often each pair is in the level distribution, (N,) float64, mean near 1.
+
+        Args:
+            pairs: N pairs.
+            logits: (N, 2) of a model of the training distribution, not adjusted.
+
+        Raises:
+            LengthPriorError: other shapes.
+        """
+        _check(logits, len(pairs))
+        return (softmax(np.asarray(logits, np.float64), axis=1) * self.ratios(pairs)).sum(axis=1)
+
     def to_json(self) -> dict[str, Any]:
         """Quartiles and log-odds, for records."""
         return {
@@ -113,13 +136,15 @@ def adjusted(logits: np.ndarray, shift: np.ndarray, strength: float = 1.0) -> np
         LengthPriorError: other shapes.
     """
     logits, shift = np.asarray(logits), np.asarray(shift)
-    if logits.ndim != 2 or logits.shape[1] != 2 or shift.shape != logits.shape[:1]:
-        raise LengthPriorError(
-            f"logits {logits.shape} and shift {shift.shape}; expected (N, 2) and (N,): two classes"
-        )
+    _check(logits, *shift.shape)
     out = logits.copy()
     out[:, 1] += strength * shift
     return out
+
+
+def _check(logits: np.ndarray, *shape: int) -> None:
+    if np.shape(logits) != (*shape, 2):
+        raise LengthPriorError(f"logits have shape {np.shape(logits)}; expected {(*shape, 2)}: two classes")
 
 
 def _divergence(pairs: Sequence[Pair]) -> np.ndarray:

@@ -86,6 +86,12 @@ def against_teacher(i, shifted):
     return sum(t * cross_entropy(i, label) for label, t in enumerate(targets))
 
 
+def re_weighted_teacher(i, _):
+    """`re-weighted` in expectation over the teacher's labels: it may call either, each with its weight."""
+    calls = enumerate(probabilities(TEACHER[i]))
+    return sum(t * overall(y) / share(places[i], y) * cross_entropy(i, y) for y, t in calls)
+
+
 # The equations, one pair at a time: i is the pair, y its label.
 EQUATIONS = {
     "original": cross_entropy,
@@ -93,9 +99,7 @@ EQUATIONS = {
     "focal": lambda i, y: (1 - share(places[i], y)) ** 1.0 * cross_entropy(i, y),
     "product-of-experts": product_of_experts,
     "distilled": lambda i, y: against_teacher(i, shifted=False),
-    "distilled-re-weighted": lambda i, y: (
-        overall(y) / share(places[i], y) * against_teacher(i, shifted=False)
-    ),
+    "adjusted-re-weighted": re_weighted_teacher,
     "adjusted": lambda i, y: against_teacher(i, shifted=True),
 }
 

@@ -71,6 +71,14 @@ def test_the_shift_is_bayes_by_enumeration():
     logits = np.log(joint).transpose(1, 2, 0)  # (4, 5, 2): any model of p, here the exact one
     found = adjusted(logits.reshape(20, 2), np.repeat(prior.shift(pairs), 5))  # (4, 5, 2) → (20, 2)
     np.testing.assert_allclose((found[:, 1] - found[:, 0]).reshape(4, 5), expected, rtol=1e-12)
+    weight = prior.weight([pair for pair in pairs for _ in range(5)], logits.reshape(20, 2))
+    np.testing.assert_allclose(weight.reshape(4, 5), target.sum(0) / joint.sum(0), rtol=1e-12)
+    # What a student learns that tells no pairs of a category apart: the overall ratio, by weight only.
+    shifted = target[1] / target.sum(0)  # (4, 5)
+    seen = joint.sum(0)
+    blind = (shifted * seen * weight.reshape(4, 5)).sum(1) / (seen * weight.reshape(4, 5)).sum(1)
+    np.testing.assert_allclose(blind, overall, rtol=1e-12)
+    assert np.abs((shifted * seen).sum(1) / seen.sum(1) - overall).max() > 0.01
 
 
 def test_the_shift_levels_a_set_that_a_calibrated_model_describes():
@@ -115,6 +123,9 @@ def test_labels_without_odds_are_refused(lengths, labels, message):
 def test_logits_of_another_shape_are_refused(logits, shift):
     with pytest.raises(LengthPriorError, match="two classes"):
         adjusted(np.zeros(logits), np.zeros(shift))
+    prior = LengthPrior(Quartiles(0.0, 1.0, 2.0), (0.0, 0.0, 0.0, 0.0), 0.0)
+    with pytest.raises(LengthPriorError, match="two classes"):
+        prior.weight([("a", "b")] * shift, np.zeros(logits))
 
 
 def test_qqp_pairs_of_diverging_lengths_are_rarely_of_label_1(shared_data):
