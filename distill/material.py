@@ -108,8 +108,9 @@ def teachers_logits(
 def task_targets(material: Material, logits: np.ndarray, strength: float) -> TaskTargets:
     """Targets from which `strength` of the length-divergence bias of the training pairs is taken.
 
-    Soft labels are shifted as `matching.length_prior` says. A hard label y of category c counts
-    (p(y) / p(y | c)) to the power of `strength`: the same correction for labels instead of probabilities.
+    A mined pair has the teachers' belief about a pair they never saw: it is shifted as `matching.length_prior`
+    says. What they say of the labelled pairs is mostly memory of the labels, which no shift of a few tenths
+    moves; such a pair of label y and category c counts (p(y) / p(y | c)) to the power of `strength` instead.
 
     Args:
         material: N pairs.
@@ -120,14 +121,15 @@ def task_targets(material: Material, logits: np.ndarray, strength: float) -> Tas
         ConfigError: a strength for other than two classes.
         LengthPriorError: a category without both labels.
     """
-    count = len(material.pairs)
+    weights, known = np.ones(len(material.pairs)), len(material.train.pairs)
     if not strength:
-        return TaskTargets(logits, np.ones(count))
+        return TaskTargets(logits, weights)
     if logits.shape[1] != 2:
         raise ConfigError(
             f"levelling length divergence needs two classes, the teachers have {logits.shape[1]}"
         )
     biased = debiasing.Material(material.train)
-    weights = np.ones(count)
-    weights[: len(material.train.pairs)] = debiasing.level_weights(biased) ** strength
-    return TaskTargets(adjusted(logits, biased.prior.shift(material.pairs), strength), weights)
+    weights[:known] = debiasing.level_weights(biased) ** strength
+    levelled = logits.copy()
+    levelled[known:] = adjusted(logits[known:], biased.prior.shift(material.mined), strength)
+    return TaskTargets(levelled, weights)

@@ -120,17 +120,21 @@ def pretraining_distillation(
     return alpha * hard + (1 - alpha) * soft + sentence_pair(pair_logits, pair_labels)
 
 
-def soft_label_transfer(teacher_logits: Tensor, student_logits: Tensor, temperature: float = 1.0) -> Tensor:
+def soft_label_transfer(
+    teacher_logits: Tensor, student_logits: Tensor, temperature: float = 1.0, weights: Tensor | None = None
+) -> Tensor:
     """KL divergence of class distributions softened by `temperature` (Hinton et al. 2015), times its square.
 
     Args:
         teacher_logits: (B, C).
         student_logits: (B, C).
         temperature: the square keeps the gradient's size comparable between temperatures.
+        weights: (B,) how much each pair counts; all alike without.
     """
     teacher = F.log_softmax(teacher_logits / temperature, -1)
     student = F.log_softmax(student_logits / temperature, -1)
-    return F.kl_div(student, teacher, reduction="batchmean", log_target=True) * temperature**2
+    each = F.kl_div(student, teacher, reduction="none", log_target=True).sum(-1)
+    return (each if weights is None else each * weights).mean() * temperature**2
 
 
 def labelled_cross_entropy(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:

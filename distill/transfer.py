@@ -34,7 +34,7 @@ class TaskTargets:
     """What a task stage teaches, where it is more than one teacher's word: see `distill.material`."""
 
     logits: np.ndarray  # (N, C) whose softmax the student is to give
-    weights: np.ndarray  # (N,) how much each hard label counts
+    weights: np.ndarray  # (N,) how much each pair counts, in soft and hard labels
 
 
 def distil(
@@ -62,7 +62,7 @@ def distil(
         recipe: the stages.
         out: directory for records, checkpoints and the weights after each stage.
         facts: what else the records shall say.
-        targets: of the task stage, in the place of `teacher`'s logits and labels that all count alike.
+        targets: of the task stage, in the place of `teacher`'s logits and pairs that all count alike.
 
     Raises:
         ResumeError: `out` holds a run of another teacher, student, seed, recipe, data or targets.
@@ -186,7 +186,7 @@ def _task_loss(
         inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
         index = torch.from_numpy(batch.index)
         logits = student(**inputs)
-        soft = soft_label_transfer(teacher_logits[index], logits)
+        soft = soft_label_transfer(teacher_logits[index], logits, weights=counts[index])
         hard = labelled_cross_entropy(logits, targets[index], counts[index])
         parts = {"soft_labels": soft.item(), "hard_labels": hard.item()}
         return weights.soft_labels * soft + weights.hard_labels * hard, parts
@@ -203,7 +203,7 @@ def _set_dropout(model: nn.Module, probability: float) -> None:
 def _teacher_alone(
     teacher: PairClassifier, tokenizer: PairTokenizer, pairs: Sequence[Pair], out: Path
 ) -> TaskTargets:
-    """One teacher's logits of every pair, computed once and kept in `out`; all labels count alike."""
+    """One teacher's logits of every pair, computed once and kept in `out`; all pairs count alike."""
     cache = out / "teacher_logits.npy"
     if not cache.is_file():
         logits = predict_logits(teacher, tokenizer, pairs, seq_len=TRAIN_LENGTH)

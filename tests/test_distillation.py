@@ -93,6 +93,15 @@ def test_soft_label_transfer_is_hintons():
     expected = total / 4 * temperature**2
     got = objectives.soft_label_transfer(teacher, student, temperature)
     torch.testing.assert_close(got, expected, rtol=1e-10, atol=0)
+    each = torch.stack(
+        [
+            objectives.soft_label_transfer(teacher[b : b + 1], student[b : b + 1], temperature)
+            for b in range(4)
+        ]
+    )
+    weights = torch.tensor([0.5, 0.0, 2.0, 1.0], dtype=torch.float64)
+    got = objectives.soft_label_transfer(teacher, student, temperature, weights)
+    torch.testing.assert_close(got, (weights * each).sum() / 4, rtol=1e-10, atol=0)
 
 
 @pytest.mark.parametrize(

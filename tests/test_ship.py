@@ -44,9 +44,11 @@ def test_levelled_targets_have_one_ratio_in_every_category():
     prior = LengthPrior.fit(*train)
     odds = prior.of(material.pairs)
     logits = np.stack([np.zeros_like(odds), odds], axis=1)
-    levelled = task_targets(material, logits, 1.0)
-    share = softmax(levelled.logits, axis=1)[:, 1]
+    levelled, known = task_targets(material, logits, 1.0), len(train.pairs)
+    assert np.array_equal(levelled.logits[:known], logits[:known])
+    share = softmax(levelled.logits[known:], axis=1)[:, 1]
     np.testing.assert_allclose(share, expit(prior.overall), rtol=1e-12)
+    assert (levelled.weights[known:] == 1).all()
     category, counts = prior.category(train.pairs), levelled.weights[: len(train.pairs)]
     for c in range(1, 5):
         positive, negative = (counts[(category == c) & (train.labels == y)].sum() for y in (1, 0))
