@@ -108,9 +108,9 @@ def teachers_logits(
 def task_targets(material: Material, logits: np.ndarray, strength: float) -> TaskTargets:
     """Targets from which `strength` of the length-divergence bias of the training pairs is taken.
 
-    A mined pair has the teachers' belief about a pair they never saw: it is shifted as `matching.length_prior`
-    says. What they say of the labelled pairs is mostly memory of the labels, which no shift of a few tenths
-    moves; such a pair of label y and category c counts (p(y) / p(y | c)) to the power of `strength` instead.
+    A mined pair has the teachers' belief about a pair they never saw: it is shifted, as `LengthPrior` says.
+    What they say of a labelled pair is mostly memory of its label, which no shift of a few tenths moves; a
+    pair of label y and category c counts (p(y) / p(y | c)) to the power of `strength` instead.
 
     Args:
         material: N pairs.
