@@ -214,13 +214,16 @@ class Study:
         return EncoderMatcher(network, start_directory(self.start), arch=self.start)
 
     def _balance(self, plan: Lesson) -> list[dict[str, Any]]:
-        """Pairs of each label in each category, as they are and by weight."""
-        category = Material(self._parts[0]).prior.category(plan.labelled.pairs)
+        """Pairs of each label in each category, and the ratio of labels by weights and targets."""
+        category, labels = Material(self._parts[0]).prior.category(plan.labelled.pairs), plan.labelled.labels
+        mass = plan.weights[:, None] * plan.targets  # (M, 2)
         out = []
         for c in CATEGORIES:
-            of = [plan.weights[(category == c) & (plan.labelled.labels == y)] for y in (0, 1)]
-            row = {"category": f"CAT{c}", "negative": len(of[0]), "positive": len(of[1])}
-            out.append(row | {"weighted_ratio": float(of[1].sum() / of[0].sum()) if len(of[0]) else None})
+            inside = category == c
+            negative, positive = np.bincount(labels[inside], minlength=2).tolist()
+            row = {"category": f"CAT{c}", "negative": negative, "positive": positive}
+            total = mass[inside].sum(axis=0)
+            out.append(row | {"weighted_ratio": float(total[1] / total[0]) if inside.any() else None})
         return out
 
     def _test(self, name: str, folder: Path) -> dict[str, Any]:

@@ -93,6 +93,9 @@ def test_the_record_says_how_level_the_lesson_was(records):
 
     assert np.ptp(ratios("original")) > 0.5
     np.testing.assert_allclose(ratios("re-weighted"), ratios("re-weighted")[0], rtol=1e-9)
+    rows = records["original"]["training"]["facts"]["categories"]
+    np.testing.assert_allclose(ratios("original"), [row["positive"] / row["negative"] for row in rows])
+    assert not np.allclose(ratios("adjusted"), ratios("original"))  # of its targets, not of the labels
 
 
 def test_shifting_afterwards_takes_the_model_of_the_original(records, folder):
