@@ -75,7 +75,7 @@ class Method:
     trained_as: str | None = None  # another method, whose model this one takes
     needs_teacher: bool = False  # to label the pairs at hand
     needs_extra: bool = False  # further pairs, which a teacher labels
-    shift_scores: bool = False  # add `LengthPrior.shift` to the trained model's logits
+    shift: float = 0.0  # how much of `LengthPrior.shift` is added to the trained model's logits
 
 
 def lesson(name: str, material: Material) -> Lesson:
@@ -238,5 +238,8 @@ METHODS: dict[str, Method] = {
         pairs=augmented,
         needs_extra=True,
     ),
-    "shifted": Method("`original`, its scores shifted afterwards", trained_as="original", shift_scores=True),
+    "shifted": Method("`original`, its scores shifted afterwards", trained_as="original", shift=1.0),
+    "half-shifted": Method(
+        "`original`, its scores shifted afterwards by half as much", trained_as="original", shift=0.5
+    ),
 }

@@ -231,9 +231,9 @@ class Study:
         _, dev, held_out = self._parts
         test = held_out.examples
         logits = self._logits(folder)
-        if find_method(name).shift_scores:
+        if strength := find_method(name).shift:
             shifts = [Material(self._parts[0]).prior.shift(part.pairs) for part in (dev, test)]
-            logits = [adjusted(own, shift) for own, shift in zip(logits, shifts, strict=True)]
+            logits = [adjusted(own, shift, strength) for own, shift in zip(logits, shifts, strict=True)]
         decision = fit_settings(logits[0], dev.labels)
         probabilities = softmax(logits[1].astype(np.float64) / decision.temperature, axis=1)[:, 1]
         quartiles = load_quartiles(self.data.file("train"), "pairwise")

@@ -116,7 +116,7 @@ def test_the_loss_is_the_equation(name):
 
 
 def test_every_method_is_tested():
-    assert set(EQUATIONS) | {"down-sampled", "augmented", "shifted"} == set(METHODS)
+    assert set(EQUATIONS) | {"down-sampled", "augmented", "shifted", "half-shifted"} == set(METHODS)
 
 
 def weighted_ratios(weights):
@@ -177,9 +177,10 @@ def test_augmentation_takes_all_there_is():
     assert len(added.pairs) == COUNT + expected
 
 
-def test_shifting_afterwards_trains_as_the_original():
-    plain, after = lesson("original", MATERIAL), lesson("shifted", MATERIAL)
-    assert find_method("shifted").shift_scores
+@pytest.mark.parametrize(("name", "strength"), [("shifted", 1.0), ("half-shifted", 0.5)])
+def test_shifting_afterwards_trains_as_the_original(name, strength):
+    plain, after = lesson("original", MATERIAL), lesson(name, MATERIAL)
+    assert (find_method("original").shift, find_method(name).shift) == (0.0, strength)
     assert plain.labelled.pairs == after.labelled.pairs
     np.testing.assert_array_equal(plain.targets, after.targets)
 
