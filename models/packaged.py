@@ -48,7 +48,7 @@ def find_directory(name: str) -> Path:
     if name in PACKAGES:
         return packaged_directory(name)
     names = ", ".join(("shipped", *SHIPPED_MATCHERS, *PACKAGES))
-    raise ModelFileError(f"{name}: no such model directory; give a path, or one of {names}")
+    raise ModelFileError(f"model {name!r} is unknown: no such directory; give a path, or one of {names}")
 
 
 def packaged_directory(name: str) -> Path:
