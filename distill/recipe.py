@@ -72,6 +72,13 @@ _TASK = Weights(soft_labels=1.0, hard_labels=0.2)
 # KroneckerBERT Eq. 14; a teacher's layers are imitated without the student's dropout, which would be noise in
 # every squared difference.
 _EQ_14 = Weights(embedding=1.0, hidden=1.0, attention_scores=1.0, soft_labels=1.0, hard_labels=1.0)
+_KRONECKER = Stage(
+    "task",
+    LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),
+    _EQ_14,
+    trains_head=True,
+    dropout=0.0,
+)
 
 RECIPES: dict[str, Recipe] = {
     # matcher-m: about one hour on two cores. Epochs count labelled and mined pairs together.
@@ -99,28 +106,12 @@ RECIPES: dict[str, Recipe] = {
     ),
     # The task stage of a Kronecker (or low-rank) student; its first stage is the strategy of the same name.
     "kronecker": Recipe(
-        stages=(
-            Stage(
-                "task",
-                LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),
-                _EQ_14,
-                trains_head=True,
-                dropout=0.0,
-            ),
-        ),
+        stages=(_KRONECKER,),
         mined_pairs=0,
     ),
     # The same with the teacher's word on as many mined pairs again; not in the paper.
     "kronecker-mined": Recipe(
-        stages=(
-            Stage(
-                "task",
-                LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),
-                _EQ_14,
-                trains_head=True,
-                dropout=0.0,
-            ),
-        ),
+        stages=(_KRONECKER,),
         mined_pairs=50_000,
     ),
     # Table 6, "w/o KD": the same student and budget, labels alone.
@@ -128,7 +119,7 @@ RECIPES: dict[str, Recipe] = {
         stages=(
             Stage(
                 "task",
-                LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),
+                _KRONECKER.loop,
                 Weights(hard_labels=1.0),
                 trains_head=True,
             ),

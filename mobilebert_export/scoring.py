@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,14 @@ def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
     return Scorer(score_both if symmetric else score, settings.threshold, f"PyTorch {torch.__version__}")
 
 
-def record_name(matcher: str) -> str:
-    """What a record calls a matcher: an absolute path says where one machine keeps it, its name does not."""
-    return Path(matcher).name if Path(matcher).is_absolute() else matcher
+def record_head(matcher: str, scorer: Scorer, data: Path, *, symmetric: bool) -> dict[str, Any]:
+    """What every record of a matcher on a file of pairs begins with.
+
+    An absolute path says where one machine keeps a matcher; its name does not.
+    """
+    return {
+        "matcher": Path(matcher).name if Path(matcher).is_absolute() else matcher,
+        "runtime": scorer.runtime,
+        "symmetric": symmetric,
+        "data": "/".join(data.parts[-2:]),
+    }

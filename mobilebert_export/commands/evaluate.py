@@ -40,7 +40,7 @@ def evaluate(
     from matching.evaluation import evaluate as figures
     from matching.output import check_output, write_json
     from matching.split import read_labelled
-    from mobilebert_export.scoring import open_scorer, record_name
+    from mobilebert_export.scoring import open_scorer, record_head
 
     if json_file:
         check_output(json_file, force=force)
@@ -50,10 +50,7 @@ def evaluate(
     with Console(stderr=True).status("") as status:
         scores = scorer.score_all(pairs, lambda done, whole: status.update(f"{done:,} of {whole:,} pairs"))
     record = {
-        "matcher": record_name(matcher),
-        "runtime": scorer.runtime,
-        "symmetric": symmetric,
-        "data": "/".join(data.parts[-2:]),
+        **record_head(matcher, scorer, data, symmetric=symmetric),
         **figures(pairs, labels, scores, scorer.threshold, quartiles),
     }
     _print(record, Console())

@@ -35,7 +35,7 @@ def invariances(
     from matching.invariances import sample
     from matching.output import check_output, write_json
     from matching.pairs import read_pairs
-    from mobilebert_export.scoring import open_scorer, record_name
+    from mobilebert_export.scoring import open_scorer, record_head
 
     if json_file:
         check_output(json_file, force=force)
@@ -44,10 +44,7 @@ def invariances(
     with Console(stderr=True).status(f"{len(chosen):,} pairs"):
         found = measure(scorer.score, chosen, scorer.threshold, seed=seed)
     record = {
-        "matcher": record_name(matcher),
-        "runtime": scorer.runtime,
-        "symmetric": symmetric,
-        "data": "/".join(data.parts[-2:]),
+        **record_head(matcher, scorer, data, symmetric=symmetric),
         **found,
     }
     _print(record, Console())
