@@ -2,7 +2,7 @@
 ANDROID_TOOLS ?= build/android-tools
 ANDROID_RUNNERS := $(ANDROID_TOOLS)/runner-tflite.tar $(ANDROID_TOOLS)/runner-onnx.tar
 RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py bare.py machine.py runner/device.py runner/run.sh) \
-	android_bench/runner/bundle.py $(addprefix matching/,__init__.py wordpiece.py) \
+	android_bench/runner/bundle.py $(addprefix matching/,__init__.py length_shift.py wordpiece.py) \
 	$(addprefix mobilebert_export/,__init__.py artefact.py runtime.py)
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 

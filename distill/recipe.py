@@ -97,7 +97,7 @@ RECIPES: dict[str, Recipe] = {
             Stage("joint", LoopConfig(epochs=0.4, learning_rate=1e-3), _TRANSFER),
             Stage("task", LoopConfig(epochs=1.6, learning_rate=5e-4), _TASK, trains_head=True),
         ),
-        mined_pairs=100_000,
+        mined_pairs=40_000,
     ),
     # A student that has been taught, given new targets: the task alone, at a rate that keeps what it knows.
     "again": Recipe(
@@ -135,6 +135,14 @@ RECIPES: dict[str, Recipe] = {
         ),
         mined_pairs=8,
     ),
+}
+
+
+# How a shipped matcher is made: recipes in turn, and whether the bias is taken out of their targets. One that
+# was taught the original targets first shows what taking the bias out costs and gains.
+COURSES: dict[str, tuple[tuple[str, bool], ...]] = {
+    "matcher-m": (("matcher-m", False), ("again", True)),
+    "matcher-s": (("matcher-s", True),),
 }
 
 

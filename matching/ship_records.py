@@ -20,12 +20,11 @@ SPEED = "speed.json"
 LATENCY = "latency*.json"
 
 # NAME of a record → what the page calls it. NAME.int8 is the same matcher as an artefact, NAME.original the
-# same student trained on the original instead of a bias-free set.
+# same student trained on the original instead of a bias-free set, NAME.symmetric the mean over both orders.
 OURS = {
     "teacher": "teacher",
     "matcher-m": "matcher-m",
     "matcher-s": "matcher-s",
-    "shipped": "first matcher",
 }
 STUDENTS = tuple(name for name in OURS if name != "teacher")
 OTHERS = {
@@ -40,7 +39,12 @@ OTHERS = {
     "bert-tiny.original": "BERT_TINY",
     "bert-tiny.adversarial": "BERT_TINY, bias-free training",
 }
-VARIANTS = {"": "", ".int8": ", int8", ".original": ", trained on the original set"}
+VARIANTS = {
+    "": "",
+    ".int8": ", int8",
+    ".original": ", trained on the original set",
+    ".symmetric": ", both orders",
+}
 TITLES = {
     name + variant: title + addition for name, title in OURS.items() for variant, addition in VARIANTS.items()
 } | OTHERS
@@ -135,8 +139,9 @@ class ShipRecords:
         """Files that the page would show and that are not there, one name each."""
         wanted = [
             *(f"{name}.{test}" for name in OURS for test in (QQP, *TRANSFERS)),
+            f"teacher.symmetric.{QQP}",
             *(f"{name}.int8.{QQP}" for name in STUDENTS),
-            *(f"{name}.original.{QQP}" for name in ("matcher-m", "matcher-s")),
+            *(f"{name}.original.{QQP}" for name in STUDENTS),
             *(f"{name}.{QQP}" for name in OTHERS),
         ]
         absent = [key for key in wanted if self.test(key.rpartition(".")[0], key.rpartition(".")[2]) is None]

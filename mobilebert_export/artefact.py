@@ -1,6 +1,7 @@
 """The artefact folder: what is in it, how it is checked, how it gets there whole or not at all.
 
-Standard library only, so that an application that runs an artefact carries nothing extra.
+Standard library only (`matching.length_shift` as well), so that an application that runs an artefact carries
+nothing extra.
 
     DIR/model.tflite | model.onnx   the network, batch 1, one or several sequence lengths (buckets)
         vocab.txt, tokenizer.json   WordPiece
@@ -14,15 +15,18 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-# Format 1 knew one sequence length; it is still read, as a single bucket without a signature name.
-FORMAT = 2
-READABLE_FORMATS = (1, 2)
+from matching.length_shift import LengthShift
+
+# Format 1 knew one sequence length; it is still read, as a single bucket without a signature name. Format 2
+# had no length shift: its readers would give other scores, so they must not take format 3 for their own.
+FORMAT = 3
+READABLE_FORMATS = (1, 2, 3)
 CARD_FILE = "io.json"
 CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
@@ -68,6 +72,8 @@ class ArtefactCard:
     attention_mask_value: float  # added by the model to the scores of padding; told for the record
     lowercase: bool
     minimum_runtime: dict[str, str]
+    # Added to the log-odds of `positive` after the temperature, by the pair's length divergence.
+    length_shift: LengthShift | None = None
 
     @property
     def seq_len(self) -> int:
@@ -77,6 +83,10 @@ class ArtefactCard:
     def bucket(self, tokens: int) -> Bucket:
         """The smallest bucket that holds so many tokens, the largest where none does."""
         return next((one for one in self.buckets if one.seq_len >= tokens), self.buckets[-1])
+
+    def shift(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """What each pair's lengths add to the log-odds of `positive`; zeros without a length shift."""
+        return self.length_shift.of(pairs) if self.length_shift else [0.0] * len(pairs)
 
     def to_json(self) -> dict[str, Any]:
         """The io.json object."""
@@ -94,6 +104,7 @@ class ArtefactCard:
             "positive": self.positive,
             "threshold": self.threshold,
             "temperature": self.temperature,
+            "length_shift": self.length_shift and self.length_shift.to_json(),
             "attention_mask_value": self.attention_mask_value,
             "tokenizer": {
                 "vocab": "vocab.txt",
@@ -113,7 +124,7 @@ class ArtefactCard:
 
         if not isinstance(data, dict) or data.get("format") not in READABLE_FORMATS:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
-            known = " and ".join(map(str, READABLE_FORMATS))
+            known = ", ".join(map(str, READABLE_FORMATS))
             raise fault(f"format is {found!r}, this version reads formats {known}")
         try:
             card = cls(
@@ -128,6 +139,7 @@ class ArtefactCard:
                 attention_mask_value=float(data["attention_mask_value"]),
                 lowercase=bool(data["tokenizer"]["lowercase"]),
                 minimum_runtime=dict(data["minimum_runtime"]),
+                length_shift=LengthShift.from_json(data["length_shift"] if data["format"] > 2 else None),
             )
         except KeyError as error:
             raise fault(f"field {error.args[0]!r} is missing") from None

@@ -115,5 +115,5 @@ def meet_budget(
 def accuracy(folder: Path, labelled: LabelledPairs) -> float:
     """Percent of pairs that an artefact labels right."""
     matcher = Matcher.load(folder)
-    called = decisions(matcher.logits(labelled.pairs), matcher.card)
+    called = decisions(matcher.logits(labelled.pairs), matcher.card, matcher.card.shift(labelled.pairs))
     return 100 * float((called == labelled.labels).mean())

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "probe": "Can a text's length be read off a network's representation of it?",
     "report": "Pages from recorded runs: a paper's tables beside its numbers, the shipped matchers.",
     "picture": "Attention of teacher and student side by side; training curves.",
+    "calibrate": "Fit temperature, threshold and length shift on labelled pairs.",
     "evaluate": "Figures of a model or an artefact on labelled pairs.",
     "invariances": "How far order, padding words, casing, punctuation and typos move a matcher's scores.",
     "out-of-domain": "Models of one data set on the pairs of others, as a table.",

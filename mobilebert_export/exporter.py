@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from matching.length_shift import LengthShift
 from matching.wordpiece import PairTokenizer
 from mobilebert_export import samples
 from mobilebert_export.artefact import (
@@ -407,6 +408,7 @@ def _card(request: ExportRequest, model: LoadedModel, recipe: Recipe) -> Artefac
         attention_mask_value=config.attention_mask_value,
         lowercase=_lowercases(model.tokenizer),
         minimum_runtime=recipe.minimum_runtime,
+        length_shift=LengthShift.from_json(model.settings.length_shift),
     )
 
 

@@ -84,10 +84,11 @@ class Matcher:
         A cross-encoder reads a before b, so that (a, b) and (b, a) score a little differently. With
         `symmetric` the result is the mean over both orders: the same bits for both, at twice the time.
         """
-        forward = positive_probability(self.logits(pairs), self.card)
+        shift = self.card.shift(pairs)  # the same for both orders
+        forward = positive_probability(self.logits(pairs), self.card, shift)
         if not symmetric:
             return forward
-        backward = positive_probability(self.logits([(b, a) for a, b in pairs]), self.card)
+        backward = positive_probability(self.logits([(b, a) for a, b in pairs]), self.card, shift)
         return np.float32(0.5) * (forward + backward)
 
     def label(self, score: float) -> str:
@@ -120,9 +121,18 @@ class Matcher:
         return np.zeros((0, len(self.card.labels)), np.float32)
 
 
-def positive_probability(logits: NDArray[np.float32], card: ArtefactCard) -> NDArray[np.float32]:
-    """Softmax of logits / temperature, the positive column: (N, labels) → (N,)."""
+def positive_probability(
+    logits: NDArray[np.float32], card: ArtefactCard, shift: Sequence[float]
+) -> NDArray[np.float32]:
+    """Softmax of logits / temperature, `card.shift` added to the positive column, of that column.
+
+    Args:
+        logits: (N, labels).
+        card: of the artefact.
+        shift: (N,).
+    """
     scaled = logits.astype(np.float64) / card.temperature
+    scaled[:, card.positive] += shift
     exponents = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     return (exponents[:, card.positive] / exponents.sum(axis=1)).astype(np.float32)
 

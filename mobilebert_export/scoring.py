@@ -59,9 +59,9 @@ def open_scorer(matcher: str, threads: int, *, symmetric: bool = False) -> Score
 
 def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
     import torch
-    from scipy.special import softmax
 
     import models
+    from matching.calibration import probabilities
     from matching.matchers import load_matcher
 
     torch.set_num_threads(threads)
@@ -70,8 +70,7 @@ def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
     settings = models.MatcherSettings.load(directory)
 
     def score(pairs: Sequence[Pair]) -> np.ndarray:
-        logits = network.predict(pairs).astype(np.float64)
-        return softmax(logits / settings.temperature, axis=1)[:, settings.positive]
+        return probabilities(network.predict(pairs), settings, pairs)
 
     def score_both(pairs: Sequence[Pair]) -> np.ndarray:
         return (score(pairs) + score([(b, a) for a, b in pairs])) / 2

@@ -68,11 +68,11 @@ def verify(model: Any, matcher: Matcher, pairs: Sequence[Pair], tolerance: Toler
         raise TooFewPairsError(
             f"{len(pairs)} pairs to verify on; at least {MINIMUM_PAIRS} are needed, give a larger file"
         )
-    found = []
+    found, shift = [], matcher.card.shift(pairs)
     for bucket in matcher.card.buckets:
         encoded = matcher.tokenizer.encode(pairs, bucket.seq_len)
         expected = reference_logits(model, encoded)
-        found.append(compare(expected, matcher.logits_of(encoded), matcher.card, tolerance))
+        found.append(compare(expected, matcher.logits_of(encoded), matcher.card, tolerance, shift))
     return worst_of(tuple(zip((bucket.seq_len for bucket in matcher.card.buckets), found, strict=True)))
 
 
@@ -112,16 +112,23 @@ def reference_logits(model: Any, encoded: Mapping[str, NDArray[np.int32]]) -> ND
 
 
 def compare(
-    expected: NDArray[np.float32], found: NDArray[np.float32], card: ArtefactCard, tolerance: Tolerance
+    expected: NDArray[np.float32],
+    found: NDArray[np.float32],
+    card: ArtefactCard,
+    tolerance: Tolerance,
+    shift: Sequence[float],
 ) -> Verification:
-    """Agreement of two sets of logits, float32 (N, labels), for the decisions the card defines."""
+    """Agreement of two sets of logits, float32 (N, labels), for the decisions the card defines.
+
+    `shift` is `card.shift` of the N pairs.
+    """
     from scipy.stats import rankdata
 
     if not np.isfinite(found).all():
         broken = f"{int((~np.isfinite(found)).any(axis=1).sum())} pairs have a logit that is not a number"
         return Verification(len(found), float("inf"), 0.0, 0.0, tolerance, (broken,))
     difference = float(np.abs(expected - found).max())
-    agreement = float((decisions(expected, card) == decisions(found, card)).mean())
+    agreement = float((decisions(expected, card, shift) == decisions(found, card, shift)).mean())
     ranks = [rankdata(positive_log_odds(logits, card.positive)) for logits in (expected, found)]
     # Constant ranks have no order to agree on: then only two constants agree.
     constant = [np.ptp(rank) == 0 for rank in ranks]
@@ -143,9 +150,9 @@ def positive_log_odds(logits: NDArray[np.float32], positive: int) -> NDArray[np.
     return logits[:, positive] - (highest[:, 0] + np.log(np.exp(rest - highest).sum(axis=1)))
 
 
-def decisions(logits: NDArray[np.float32], card: ArtefactCard) -> NDArray[np.int64]:
+def decisions(logits: NDArray[np.float32], card: ArtefactCard, shift: Sequence[float]) -> NDArray[np.int64]:
     """The decision a user would see: two labels by the threshold, more by the largest logit."""
     if len(card.labels) == 2:
-        called = positive_probability(logits, card) >= card.threshold
+        called = positive_probability(logits, card, shift) >= card.threshold
         return np.where(called, card.positive, 1 - card.positive)
     return logits.argmax(axis=1)

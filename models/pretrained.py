@@ -51,6 +51,8 @@ class MatcherSettings:
     threshold: float = 0.5
     # Logits are divided by it before the softmax (Guo et al. 2017), fitted on development data.
     temperature: float = 1.0
+    # Added to the positive label's log-odds: the JSON object of `matching.length_shift.LengthShift`.
+    length_shift: dict[str, list[float]] | None = None
 
     @classmethod
     def load(cls, directory: Path) -> MatcherSettings:
@@ -70,9 +72,11 @@ class MatcherSettings:
 
     def save(self, directory: Path) -> None:
         """Write matcher.json."""
-        (Path(directory) / "matcher.json").write_text(
-            json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8"
-        )
+        self.write(Path(directory) / "matcher.json")
+
+    def write(self, path: Path) -> None:
+        """Write what `load` reads, under another name."""
+        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
 # Matchers that come with the project, the one that "shipped" means first.

@@ -118,7 +118,10 @@ def test_checksums_are_in_the_format_of_sha256sum_and_cover_every_file(artefact)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": 3}, "format is 3"),
+        ({"format": 4}, "format is 4"),
+        ({"length_shift": {"quartiles": [0.1, 0.2, 0.5]}}, "'added' is missing"),
+        ({"length_shift": {"quartiles": [0.1, 0.5, 0.2], "added": [0, 0, 0, 0]}}, "ascending"),
+        ({"length_shift": {"quartiles": [0.1, 0.2, 0.5], "added": [0, 0, 0]}}, "3 numbers"),
         ({"target": "coreml"}, "coreml"),
         ({"model_file": "../../etc/passwd"}, "passwd"),
         ({"labels": None}, "wrong type"),
@@ -152,7 +155,7 @@ def test_every_field_of_a_card_is_required(artefact):
 
 def test_a_card_of_the_first_format_is_one_bucket(artefact):
     data = json.loads((artefact / "io.json").read_text()) | {"format": 1}
-    del data["buckets"]
+    del data["buckets"], data["length_shift"]
     (artefact / "io.json").write_text(json.dumps(data))
     assert read_card(artefact).buckets == (Bucket(data["seq_len"], None),)
 

@@ -13,6 +13,7 @@ from tokenizers import normalizers
 from android_bench import worker
 from android_bench.toolchain import java, tools, unicode_table
 from android_bench.toolchain.debian import ToolUnavailableError
+from matching.length_shift import LengthShift
 from matching.wordpiece import PairTokenizer
 from mobilebert_export.artefact import ArtefactCard, Bucket
 from mobilebert_export.runtime import Matcher, positive_probability
@@ -108,6 +109,7 @@ def warmup_rows(monkeypatch):
 def decision_rows():
     draw = np.random.default_rng(8)
     rows = []
+    spaces = [c for c in map(chr, range(0x3001)) if c.isspace()]
     for labels, positive in ((("different", "same"), 1), (("x", "y"), 0), (("a", "b", "c"), 2)):
         for _ in range(50):
             card = ArtefactCard(
@@ -122,12 +124,15 @@ def decision_rows():
                 attention_mask_value=-60.0,
                 lowercase=True,
                 minimum_runtime={"tflite": "2.14"},
+                length_shift=LengthShift((0.0, 0.25, 0.5), tuple(draw.normal(0, 1, 4).tolist())),
             )
             logits = draw.normal(0, 6, (1, len(labels))).astype(np.float32)
-            score = float(positive_probability(logits, card)[0])
+            # Runs of letters and of every white space there is, at the ends too; now and then no word at all.
+            texts = ["".join(draw.choice(["x", "é", *spaces], draw.integers(0, 60))) for _ in "ab"]
+            score = float(positive_probability(logits, card, card.shift([(texts[0], texts[1])]))[0])
             label = Matcher(card, None, None).label(score)
             row = {"card": card.to_json(), "logits": logits[0].tolist(), "probability": score, "label": label}
-            rows.append(row)
+            rows.append(row | {"text_a": texts[0], "text_b": texts[1]})
     return rows
 
 
@@ -171,7 +176,7 @@ def passed(report):
 def test_java_core_equals_python_on_the_jvm(classes, golden, junit):
     names = [f"mobilebert.bench.core.{name}" for name in TESTS]
     path = [classes / "main", RESOURCES, classes / "test", *junit]
-    assert passed(java.run_junit(names, path, {"golden": golden})) == 19
+    assert passed(java.run_junit(names, path, {"golden": golden})) == 20
 
 
 def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
@@ -187,7 +192,7 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     assert "mobilebert/bench/core/WordPiece.class" in zipfile.ZipFile(jar).namelist()
     names = [f"mobilebert.bench.core.{name}" for name in TESTS]
     report = java.run_junit(names, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
-    assert passed(report) == 19
+    assert passed(report) == 20
 
 
 def test_the_table_is_what_the_installed_tokenizer_says():

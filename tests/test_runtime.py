@@ -58,10 +58,23 @@ def test_temperature_threshold_and_positive_label_come_from_the_card(artefact):
     assert changed.label(0.69) == "same"
 
 
+def test_lengths_shift_the_log_odds_in_both_orders(artefact):
+    plain = Matcher.load(artefact)
+    shift = {"quartiles": [0.0, 0.5, 1.0], "added": [-0.5, 0.0, 0.25, 2.0]}
+    change_card(artefact, temperature=2.0, length_shift=shift)
+    shifted = Matcher.load(artefact)
+    pairs = [("a b", "c d"), ("a b", "c d e"), ("one", "one two"), ("one", "one two three"), ("", "one")]
+    for order in (pairs, [(b, a) for a, b in pairs]):
+        odds = np.diff(plain.logits(order).astype(np.float64), axis=1)[:, 0] / 2
+        expected = 1 / (1 + np.exp(-(odds + np.array([-0.5, 0.0, 0.25, 2.0, 0.0]))))
+        np.testing.assert_allclose(shifted.score(order), expected, rtol=1e-6)
+    assert np.array_equal(shifted.score(pairs, symmetric=True), shifted.score(order, symmetric=True))
+
+
 def test_large_logits_do_not_overflow(artefact):
     card = Matcher.load(artefact).card
     logits = np.array([[1e4, -1e4], [-1e4, 1e4]], np.float32)
-    np.testing.assert_array_equal(positive_probability(logits, card), [0, 1])
+    np.testing.assert_array_equal(positive_probability(logits, card, [0.0, 0.0]), [0, 1])
 
 
 def test_inputs_are_found_by_name_whatever_their_order(tmp_path, artefact):

@@ -1,6 +1,7 @@
 """Promise: one command leads from labelled pairs to a verified matcher whose targets have no length bias."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ from scipy.special import expit, softmax
 import models
 from distill.material import Material, task_targets, teachers_logits
 from matching.length_prior import LengthPrior
-from matching.split import LabelledPairs
+from matching.split import LabelledPairs, read_split
 from matching.train import predict_logits
 from matching.wordpiece import PairTokenizer
 from mobilebert_export.cli import main
+from mobilebert_export.scoring import open_scorer
 from models import ConfigError, EncoderConfig, build, save_pretrained
 from tests.test_training import WORDS, toy_pairs
 from tests.test_wordpiece import MINILM
@@ -31,10 +33,10 @@ def biased_pairs(count=400, seed=0):
     return LabelledPairs(pairs, np.array(labels))
 
 
-def run(command):
+def run(command, code=0):
     with pytest.raises(SystemExit) as left:
         main(command)
-    assert left.value.code == 0
+    assert left.value.code == code
 
 
 def test_levelled_targets_have_one_ratio_in_every_category():
@@ -81,6 +83,24 @@ def test_teachers_words_are_averaged_kept_and_not_mistaken(tmp_path, monkeypatch
     np.testing.assert_allclose(softmax(other, axis=1), softmax(each[0], axis=1)[::-1], rtol=1e-5)
 
 
+def check_length_shift(model, artefact, data):
+    """What is left of the prior was fitted on dev, and both runtimes take it out alike."""
+    settings = models.MatcherSettings.load(model)
+    test = read_split(data, "test").pairs
+    assert any(settings.length_shift["added"])
+    assert json.loads((artefact / "io.json").read_text())["length_shift"] == settings.length_shift
+    scores = [open_scorer(str(one), 1).score(test) for one in (model, artefact)]
+    np.testing.assert_allclose(*scores, atol=1e-4)
+    copy = shutil.copytree(model, data / "copy")
+    calibrate = ["calibrate", str(copy), "--data", str(data)]
+    run([*calibrate, "--level"], code=2)  # it has settings
+    run([*calibrate, "--level", "--force"])
+    again = models.MatcherSettings.load(copy)  # of the saved weights, which are float16
+    np.testing.assert_allclose(again.length_shift["added"], settings.length_shift["added"], atol=1e-3)
+    run([*calibrate, "--force"])
+    assert models.MatcherSettings.load(copy).length_shift is None
+
+
 def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
@@ -100,6 +120,8 @@ def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
         "--quant",
         "none",
         "--quick",
+        "--threads",
+        "1",
     ]
     run(command)
     config = models.read_config(out / "matcher-s" / "model")
@@ -109,6 +131,8 @@ def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
         assert json.loads((out / f"{name}.json").read_text())["pairs"] == 24
     record = json.loads((out / "matcher-s" / "task.json").read_text())
     assert record["facts"]["level"] == 1.0
+    check_length_shift(out / "matcher-s" / "model", out / "matcher-s-none", data)
     stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    run([*command[:6], "bert-base"], code=2)  # no matcher that is shipped
     run(command)  # all of it is finished
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == stamps

@@ -58,9 +58,9 @@ def everything(tmp_path_factory):
             lambda pairs: np.array([len(a) / 50 for a, _ in pairs]), [("one two", "three")], 0.5
         )
         put(folder, f"{name}.invariances", {"matcher": name} | moved)
+    put(folder, f"teacher.symmetric.{QQP}", evaluation("runs/teacher/model"))
     for name in STUDENTS:
         put(folder, f"{name}.int8.{QQP}", evaluation(f"artefacts/{name}-int8"))
-    for name in ("matcher-m", "matcher-s"):
         put(folder, f"{name}.original.{QQP}", evaluation(f"runs/{name}-original/model", lean=1.0))
     for number, name in enumerate(OTHERS):
         put(folder, f"{name}.{QQP}", evaluation(name, seed=number % 2, skill=0.7))
@@ -236,15 +236,15 @@ def test_one_record_short_of_all_others_is_no_win_but_a_loss_is_a_loss(everythin
 
 def test_records_of_older_programs_are_read(tmp_path):
     for file in (ROOT / "results" / "matcher").glob("*.qqp-test.json"):
-        name = {"teacher": "teacher", "student": "shipped", "tflite-int8": "shipped.int8"}.get(
+        name = {"teacher": "teacher", "student": "matcher-m", "tflite-int8": "matcher-m.int8"}.get(
             file.stem.removesuffix(".qqp-test")
         )
         if name:
             (tmp_path / f"{name}.{QQP}.json").write_text(file.read_text())
     text = markdown(ShipRecords.load(tmp_path))
     student = json.loads((ROOT / "results" / "matcher" / "student.qqp-test.json").read_text())
-    assert f"| {100 * student['accuracy']:.2f} [" in row(text, "first matcher", "original")
-    assert "first matcher | adversarial" not in text
+    assert f"| {100 * student['accuracy']:.2f} [" in row(text, "matcher-m", "original")
+    assert "matcher-m | adversarial" not in text
 
 
 def test_an_artefact_finds_its_accuracy_by_its_folder(everything):

@@ -36,6 +36,7 @@ OUR_FILES = (
     "android_bench/runner/__init__.py",
     "android_bench/runner/device.py",
     "matching/__init__.py",
+    "matching/length_shift.py",
     "matching/wordpiece.py",
     "mobilebert_export/__init__.py",
     "mobilebert_export/artefact.py",

@@ -47,7 +47,9 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
     if task["action"] == "match":
         matcher = Matcher.load(folder, task["threads"])
         logits = matcher.logits(pairs)
-        scores = [float(score) for score in positive_probability(logits, matcher.card)]
+        scores = [
+            float(score) for score in positive_probability(logits, matcher.card, matcher.card.shift(pairs))
+        ]
         labels = [matcher.label(score) for score in scores]
         return result | {"scores": scores, "labels": labels, "logits": logits.tolist()}
     with tempfile.TemporaryDirectory(dir=folder) as scratch:

@@ -48,7 +48,8 @@ def distill(
     from distill.recipe import recipe as find_recipe
     from distill.student import Classroom, seat, start_factored
     from distill.transfer import distil
-    from matching.calibration import fit_settings
+    from matching.calibration import fit_level_settings, fit_settings
+    from matching.length_prior import LengthPrior
     from matching.output import refuse_finished
     from matching.train import predict_logits
     from matching.wordpiece import PairTokenizer
@@ -69,13 +70,13 @@ def distill(
     targets = None
     if not plan.imitates:
         with console.status("teachers label the pairs") as status:
-            logits = teachers_logits(
+            said = teachers_logits(
                 teacher,
                 material.pairs,
                 labels or out / "labels",
                 lambda share: status.update(f"teachers label the pairs: {share:.0%}"),
             )
-        targets = task_targets(material, logits, level)
+        targets = task_targets(material, said, level)
     tokenizer = PairTokenizer.load(room.tokenizer)
     facts = {
         "teacher": [path.name for path in teacher],
@@ -102,5 +103,7 @@ def distill(
         facts,
         targets,
     )
-    settings = fit_settings(predict_logits(pupil, tokenizer, material.dev.pairs), material.dev.labels)
+    logits, dev = predict_logits(pupil, tokenizer, material.dev.pairs), material.dev
+    prior = LengthPrior.fit(*material.train) if level else None
+    settings = fit_level_settings(logits, dev, prior) if prior else fit_settings(logits, dev.labels)
     models.save_pretrained(pupil, out / "model", tokenizer_from=room.tokenizer, settings=settings, half=True)

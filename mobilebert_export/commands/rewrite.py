@@ -117,19 +117,16 @@ def _decide(
     network: Any, tokenizer: Any, given: Any, dev: Any, test: Any
 ) -> tuple[Any, dict[str, Any] | None]:
     """Decision settings, fitted on `dev` where there is one, and the figures on `test`."""
-    import numpy as np
-    from scipy.special import softmax
-
     from matching import metrics
-    from matching.calibration import fit_settings
+    from matching.calibration import fit_settings, probabilities
     from matching.train import predict_logits
 
     settings = fit_settings(predict_logits(network, tokenizer, dev.pairs), dev.labels) if dev else given
     if test is None:
         return settings, None
-    logits = predict_logits(network, tokenizer, test.pairs).astype(np.float64)
+    logits = predict_logits(network, tokenizer, test.pairs)
     if network.num_labels == 2:
-        found = softmax(logits / settings.temperature, axis=1)[:, settings.positive] >= settings.threshold
+        found = probabilities(logits, settings, test.pairs) >= settings.threshold
     else:
         found = logits.argmax(1)
     correct = int((found == test.labels).sum())

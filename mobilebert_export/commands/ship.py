@@ -10,7 +10,7 @@ def ship(
     data: Annotated[Path, Option(help="Folder with train.tsv, dev.tsv and, to be measured on, test.tsv.")],
     out: Annotated[Path, Option(help="Folder of all of it; an interrupted run there is taken up again.")],
     matcher: Annotated[
-        list[str] | None, Option(help="Preset and recipe of a matcher to make. [matcher-m and matcher-s]")
+        list[str] | None, Option(help="matcher-m or matcher-s (repeat for both). [both]")
     ] = None,
     teachers: Annotated[int, Option(min=1, help="Teachers, of seeds 0, 1, …; their words are averaged.")] = 1,
     level: Annotated[
@@ -25,17 +25,22 @@ def ship(
     """Make the shipped matchers, or yours from your own pairs.
 
     Fine-tunes the teachers, lets them label mined pairs, takes the length-divergence bias out of their
-    labels, distils each matcher, fits temperature and threshold on dev.tsv, exports, verifies, and measures
-    it on test.tsv. Leaves OUT/MATCHER/model, the artefact OUT/MATCHER-QUANT and the records OUT/MATCHER.json
-    and OUT/MATCHER-QUANT.json. What is finished is not done again.
+    labels, distils each matcher, fits temperature, threshold and length shift on dev.tsv, exports, verifies,
+    and measures it on test.tsv. Leaves OUT/MATCHER/model, the artefact OUT/MATCHER-QUANT and the records
+    OUT/MATCHER.json and OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels first also
+    OUT/MATCHER-original/model. What is finished is not done again.
     """
     from rich.console import Console
 
+    from distill.recipe import COURSES, RecipeError
     from mobilebert_export.commands.distill import distill
     from mobilebert_export.commands.evaluate import evaluate
     from mobilebert_export.commands.export import export
     from mobilebert_export.commands.train_matcher import train_matcher
 
+    chosen = matcher or list(COURSES)
+    if unknown := [name for name in chosen if name not in COURSES]:
+        raise RecipeError(f"matcher {unknown[0]!r} is unknown; expected one of {', '.join(COURSES)}")
     console = Console(stderr=True)
     masters = [out / f"teacher-{seed}" / "model" for seed in range(teachers)]
     for seed, master in enumerate(masters):
@@ -43,20 +48,25 @@ def ship(
             console.rule(f"teacher {seed}")
             epochs = 0.1 if quick else None
             train_matcher(str(data), master.parent, seed=seed, threads=threads, epochs=epochs)
-    for name in matcher or ["matcher-m", "matcher-s"]:
+    for name in chosen:
         console.rule(name)
         model, artefact = out / name / "model", out / f"{name}-{quant}"
-        if not model.is_dir():
-            distill(
-                masters,
-                data,
-                model.parent,
-                student=name,
-                recipe="smoke" if quick else name,
-                level=level,
-                labels=out / "labels",
-                threads=threads,
-            )
+        start = None
+        for recipe, levelled in COURSES[name]:
+            taught = model if levelled else out / f"{name}-original" / "model"
+            if not taught.is_dir():
+                distill(
+                    masters,
+                    data,
+                    taught.parent,
+                    student=name,
+                    recipe="smoke" if quick else recipe,
+                    start=start,
+                    level=level if levelled else 0.0,
+                    labels=out / "labels",
+                    threads=threads,
+                )
+            start = str(taught)
         if not artefact.is_dir():
             export(
                 out=artefact,

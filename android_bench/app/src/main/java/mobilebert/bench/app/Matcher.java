@@ -42,7 +42,7 @@ final class Matcher implements Closeable {
   Answer match(String textA, String textB) {
     long start = System.nanoTime();
     PairEncoder.Encoded input = encoder.encode(textA, textB, lengths);
-    float probability = card.probability(network.logits(input));
+    float probability = card.probability(network.logits(input), textA, textB);
     double milliseconds = (System.nanoTime() - start) / 1e6;
     return new Answer(probability, card.label(probability), input, milliseconds);
   }

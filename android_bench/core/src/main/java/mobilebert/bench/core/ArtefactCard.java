@@ -12,7 +12,7 @@ public final class ArtefactCard {
   /** Format 1 knew one sequence length and no name for it. */
   private static final int OLDEST_FORMAT = 1;
 
-  private static final int NEWEST_FORMAT = 2;
+  private static final int NEWEST_FORMAT = 3;
 
   public final String target;
   public final String quant;
@@ -25,6 +25,9 @@ public final class ArtefactCard {
   public final int positive;
   public final double threshold;
   public final double temperature;
+  /** What the lengths of a pair add to the log-odds of the positive label. */
+  public final LengthShift lengthShift;
+
   private final List<Bucket> buckets = new ArrayList<Bucket>();
 
   /** A sequence length the model file can be run at. */
@@ -56,6 +59,11 @@ public final class ArtefactCard {
     positive = (int) number(data, "positive");
     threshold = number(data, "threshold");
     temperature = number(data, "temperature");
+    if (number(data, "format") == NEWEST_FORMAT && !data.containsKey("length_shift")) {
+      throw new IOException("io.json: field length_shift is missing; export the artefact again");
+    }
+    lengthShift =
+        data.get("length_shift") == null ? LengthShift.NONE : new LengthShift(object(data, "length_shift"));
     if (modelFile.contains("/") || vocabFile.contains("/")) {
       throw new IOException("io.json names a file outside its folder; export the artefact again");
     }
@@ -75,8 +83,8 @@ public final class ArtefactCard {
   public static ArtefactCard read(File folder) throws IOException {
     Map<String, Object> data = Json.parseObject(Files.readText(new File(folder, "io.json")));
     double format = number(data, "format");
-    if (format != OLDEST_FORMAT && format != NEWEST_FORMAT) {
-      throw new IOException("io.json has another format than 1 and 2; export the artefact again");
+    if (!(format >= OLDEST_FORMAT && format <= NEWEST_FORMAT)) {
+      throw new IOException("io.json has another format than 1, 2 and 3; export the artefact again");
     }
     if (!Boolean.TRUE.equals(object(data, "tokenizer").get("lowercase"))) {
       throw new IOException("io.json asks for a cased tokenizer; this app has the lower-casing one");
@@ -98,20 +106,25 @@ public final class ArtefactCard {
     return Collections.unmodifiableList(buckets);
   }
 
-  /** Probability of the positive label: softmax of logits / temperature, in double, rounded to float once. */
-  public float probability(float[] logits) {
+  /**
+   * Probability of the positive label of a pair: softmax of logits / temperature, what its lengths add to the
+   * positive one, in double, rounded to float once.
+   */
+  public float probability(float[] logits, String textA, String textB) {
+    double[] scaled = new double[logits.length];
     double largest = Double.NEGATIVE_INFINITY;
-    for (float logit : logits) {
-      largest = Math.max(largest, logit / temperature);
+    for (int i = 0; i < logits.length; i++) {
+      scaled[i] = logits[i] / temperature;
+      if (i == positive) {
+        scaled[i] += lengthShift.of(textA, textB);
+      }
+      largest = Math.max(largest, scaled[i]);
     }
     double sum = 0;
-    double own = 0;
-    for (int i = 0; i < logits.length; i++) {
-      double exponent = Math.exp(logits[i] / temperature - largest);
-      sum += exponent;
-      own = i == positive ? exponent : own;
+    for (double value : scaled) {
+      sum += Math.exp(value - largest);
     }
-    return (float) (own / sum);
+    return (float) (Math.exp(scaled[positive] - largest) / sum);
   }
 
   /** The positive label at and above the threshold; below it the other one, of two labels, else "not" it. */
@@ -151,7 +164,7 @@ public final class ArtefactCard {
     return (Double) field(data, name, Double.class);
   }
 
-  private static List<?> list(Map<String, Object> data, String name) throws IOException {
+  static List<?> list(Map<String, Object> data, String name) throws IOException {
     return (List<?>) field(data, name, List.class);
   }
 

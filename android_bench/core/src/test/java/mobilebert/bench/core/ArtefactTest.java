@@ -30,7 +30,7 @@ public final class ArtefactTest {
       for (int i = 0; i < floats.length; i++) {
         floats[i] = (float) logits[i];
       }
-      float got = card.probability(floats);
+      float got = card.probability(floats, (String) row.get("text_a"), (String) row.get("text_b"));
       double expected = (Double) row.get("probability");
       assertEquals(expected, got, Math.ulp((float) expected));
       assertEquals(row.get("label"), card.label((float) expected));
@@ -50,6 +50,7 @@ public final class ArtefactTest {
     assertNull(read.buckets().get(1).signature);
     assertEquals(32, read.seqLen);
     card.remove("buckets");
+    card.remove("length_shift");
     card.put("format", 1);
     Files.writeText(new File(folder, "io.json"), Json.write(card));
     assertArrayEquals(new int[] {32}, ArtefactCard.read(folder).lengths());
@@ -66,9 +67,21 @@ public final class ArtefactTest {
       Files.writeText(new File(folder, "io.json"), Json.write(card));
       assertTrue(lengths, messageOf(folder, false).contains("export the artefact again"));
     }
-    card.put("format", 3);
+    card.put("format", 4);
     Files.writeText(new File(folder, "io.json"), Json.write(card));
-    assertTrue(messageOf(folder, false).contains("another format than 1 and 2"));
+    assertTrue(messageOf(folder, false).contains("another format than 1, 2 and 3"));
+  }
+
+  @Test
+  public void aLengthShiftIsThereWholeOrRefused() throws Exception {
+    File folder = temporary.newFolder();
+    Map<String, Object> card = card();
+    card.remove("length_shift");
+    Files.writeText(new File(folder, "io.json"), Json.write(card));
+    assertTrue(messageOf(folder, false).contains("length_shift is missing"));
+    card.put("length_shift", Json.parse("{\"quartiles\": [0.1, 0.2, 0.5], \"added\": [1, 2, 3]}"));
+    Files.writeText(new File(folder, "io.json"), Json.write(card));
+    assertTrue(messageOf(folder, false).contains("added is not 4 numbers"));
   }
 
   @Test

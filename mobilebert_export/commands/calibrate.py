@@ -1,0 +1,50 @@
+"""`mobilebert calibrate`: fit what turns a matcher's logits into a decision."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+
+def calibrate(
+    model: Annotated[Path, Argument(help="Model directory of a matcher with two labels.")],
+    data: Annotated[Path, Option(help="Folder with dev.tsv and, for --level, the biased train.tsv.")],
+    level: Annotated[
+        bool, Option("--level", help="For pairs whose difference in length says nothing of the label.")
+    ] = False,
+    threads: Annotated[int, Option(help="CPU threads.")] = 2,
+    force: Annotated[bool, Option("--force", help="Replace the settings that are there.")] = False,
+) -> None:
+    """Fit temperature and threshold on dev.tsv, and write them to MODEL/matcher.json.
+
+    With --level the development pairs are weighted so that their length divergence says nothing of the label,
+    and what of the training pairs' length prior the matcher still has is taken out of its score: a number
+    added to the log-odds by length-divergence category, which every runtime of ours applies.
+    """
+    import torch
+    from rich.console import Console
+
+    import models
+    from matching.calibration import fit_level_settings, fit_settings
+    from matching.length_prior import LengthPrior
+    from matching.output import replacing
+    from matching.split import read_split
+    from matching.train import predict_logits
+    from matching.wordpiece import PairTokenizer
+
+    torch.set_num_threads(threads)
+    network, tokenizer = models.load_classifier(model), PairTokenizer.load(model)
+    if network.num_labels != 2:
+        raise models.ConfigError(f"{model}: has {network.num_labels} labels; this fits matchers of two")
+    dev = read_split(data, "dev")
+    prior = LengthPrior.fit(*read_split(data, "train")) if level else None
+    with replacing(model / "matcher.json", force=force) as partial:
+        with Console(stderr=True).status(f"scoring {len(dev.pairs):,} pairs"):
+            logits = predict_logits(network, tokenizer, dev.pairs)
+        settings = fit_level_settings(logits, dev, prior) if prior else fit_settings(logits, dev.labels)
+        settings.write(partial)
+    console = Console()
+    console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")
+    if settings.length_shift:
+        added = ", ".join(f"{value:+.3f}" for value in settings.length_shift["added"])
+        console.print(f"added to the log-odds in CAT1 to CAT4: {added}")
