@@ -80,7 +80,7 @@ class MatcherSettings:
 
 
 # Matchers that come with the project, the one that "shipped" means first.
-SHIPPED_MATCHERS = ("matcher-m",)
+SHIPPED_MATCHERS = ("matcher-m", "matcher-s")
 
 
 def shipped_directory(name: str = SHIPPED_MATCHERS[0]) -> Path:

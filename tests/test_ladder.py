@@ -107,7 +107,7 @@ def test_summary_says_holds_fails_or_undecided_from_paired_differences():
 
 
 def test_unknown_names_are_errors(tmp_path, corpus):
-    with pytest.raises(RecipeError, match="scale 'huge' is unknown; expected one of cpu, gpu, toy"):
+    with pytest.raises(RecipeError, match="scale 'huge' is unknown; expected one of cpu, small, gpu, toy"):
         scale("huge")
     with pytest.raises(RecipeError, match="cell 'mkt' is unknown"):
         list(climb("toy", corpus, tmp_path, tmp_path, seeds=[0], cells=["mkt"]))
