@@ -44,7 +44,7 @@ def draw(panels: Mapping[str, Sequence[Cost]], out: Path) -> None:
                 textcoords="offset points",
                 fontsize="x-small",
             )
-        axis.margins(x=0.25, y=0.1)
+        axis.margins(x=0.3, y=0.1)
         axis.set_xlabel("median latency, ms")
         axis.set_ylabel("accuracy on the QQP test, %")
         axis.set_title(title)

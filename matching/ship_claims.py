@@ -71,7 +71,7 @@ def _gap(records: ShipRecords) -> Iterator[Claim]:
                 yield Claim(what, wanted, NONE, None)
             else:
                 shown = (
-                    f"{own:+.3f} against {before:+.3f}: {own / before:.0%}"
+                    f"{own:+.3f} against {before:+.3f}: {abs(own / before):.0%}"
                     if before
                     else f"{own:+.3f} against 0"
                 )
@@ -127,11 +127,11 @@ def _beats(records: ShipRecords) -> Iterator[Claim]:
 
 
 def _swap(records: ShipRecords) -> Iterator[Claim]:
-    for name in SMALL:
+    for name in (name + way for name in SMALL for way in ("", ".symmetric")):
         rows = records.invariances.get(name, {}).get("perturbations", [])
         median = next((row["median"] for row in rows if row["name"] == "swap" and row["changed"]), None)
         yield Claim(
-            f"{name}: a and b swapped, median |Δ score|",
+            f"{TITLES[name]}: a and b swapped, median |Δ score|",
             f"≤ {SWAP_MEDIAN}",
             NONE if median is None else f"{median:.4f}",
             None if median is None else median <= SWAP_MEDIAN,

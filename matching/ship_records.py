@@ -19,7 +19,7 @@ INVARIANCES = "invariances"
 SPEED = "speed.json"
 LATENCY = "latency*.json"
 
-# NAME of a record → what the page calls it. NAME.int8 is the same matcher as an artefact, NAME.original the
+# NAME of a record → what the page calls it. NAME.int8 and NAME.float are artefacts of it, NAME.original the
 # same student trained on the original instead of a bias-free set, NAME.symmetric the mean over both orders.
 OURS = {
     "teacher": "teacher",
@@ -42,6 +42,7 @@ OTHERS = {
 VARIANTS = {
     "": "",
     ".int8": ", int8",
+    ".float": ", float artefact",
     ".original": ", trained on the original set",
     ".symmetric": ", both orders",
 }
@@ -145,7 +146,8 @@ class ShipRecords:
             *(f"{name}.{QQP}" for name in OTHERS),
         ]
         absent = [key for key in wanted if self.test(key.rpartition(".")[0], key.rpartition(".")[2]) is None]
-        absent += [f"{name}.{INVARIANCES}" for name in OURS if name not in self.invariances]
+        moved = (*OURS, *(f"{name}.symmetric" for name in STUDENTS))
+        absent += [f"{name}.{INVARIANCES}" for name in moved if name not in self.invariances]
         absent += [] if self.latencies else ["latency"]
         return absent + ([] if self.speed else ["speed"])
 
