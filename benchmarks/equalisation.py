@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 import models
+from matching.calibration import probabilities
 from matching.output import write_json
 from matching.pairs import read_pairs
 from matching.wordpiece import PairTokenizer
@@ -25,7 +26,6 @@ from mobilebert_export import samples
 from mobilebert_export.artefact import INPUT_NAMES, OUTPUT_NAME, Bucket
 from mobilebert_export.console import silenced
 from mobilebert_export.tflite import describe_tflite, write_float_tflite
-from mobilebert_export.verification import positive_log_odds
 from quantize.algebra import simplify
 from quantize.algebra.streams import find_streams
 from quantize.algebra.work import count_work
@@ -111,13 +111,13 @@ def main() -> None:
     directory = models.shipped_directory()
     tokenizer, settings = PairTokenizer.load(directory), models.MatcherSettings.load(directory)
     table = read_pairs(chosen.pairs)
-    encoded = tokenizer.encode(table.pairs[: chosen.count], chosen.seq_len)
+    pairs = table.pairs[: chosen.count]
+    encoded = tokenizer.encode(pairs, chosen.seq_len)
     labels = np.asarray(table.labels[: chosen.count]).astype(int)
     calibration = encode_calibration(samples.calibration_pairs(), tokenizer, chosen.seq_len)
-    cut = np.log(settings.threshold / (1 - settings.threshold))
 
     def decide(logits: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return positive_log_odds(logits / settings.temperature, settings.positive) >= cut
+        return probabilities(logits, settings, pairs) >= settings.threshold
 
     shipped = models.load_pretrained(directory)
     with torch.inference_mode():

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny_artefacts import onnx_model, tflite_model, write_artefact
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -15,3 +17,18 @@ def shared_data() -> Path:
     if not (folder / "data" / "qqp" / "test.tsv").is_file():
         pytest.skip(f"no licensed data at {folder} (set MOBILEBERT_SHARED to the folder that holds data/)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def onnx_artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny artefact for ONNX Runtime; tests that damage one copy it."""
+    pytest.importorskip("onnxruntime")
+    return write_artefact(tmp_path_factory.mktemp("tiny") / "tiny-onnx", "onnx", onnx_model())
+
+
+@pytest.fixture(scope="session")
+def tflite_artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for LiteRT."""
+    pytest.importorskip("litert_torch")
+    folder = tmp_path_factory.mktemp("tiny")
+    return write_artefact(folder / "tiny-tflite", "tflite", tflite_model(folder / "model"))

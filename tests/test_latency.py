@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,20 +14,7 @@ from android_bench import latency, machine, rounds, worker
 from android_bench.latency import BenchError
 from android_bench.rounds import WorkerError
 from mobilebert_export.artefact import ArtefactError
-from tests.tiny_artefacts import SEQ_LEN, VOCABULARY, onnx_model, tflite_model, write_artefact
-
-
-@pytest.fixture(scope="module")
-def onnx_artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("onnxruntime")
-    return write_artefact(tmp_path_factory.mktemp("bench") / "tiny-onnx", "onnx", onnx_model())
-
-
-@pytest.fixture(scope="module")
-def tflite_artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("litert_torch")
-    folder = tmp_path_factory.mktemp("bench")
-    return write_artefact(folder / "tiny-tflite", "tflite", tflite_model(folder / "model"))
+from tests.tiny_artefacts import SEQ_LEN, VOCABULARY
 
 
 def test_two_runtimes_take_turns_in_one_run(onnx_artefact, tflite_artefact):

@@ -1,7 +1,5 @@
 """The operator profile: the runtime's own times, every operator once, beside an unprofiled inference."""
 
-from pathlib import Path
-
 import pytest
 
 from android_bench import latency, profile
@@ -10,20 +8,7 @@ from android_bench.record import Record
 from android_bench.report import bench_markdown
 from android_bench.rounds import WorkerError
 from mobilebert_export.artefact import ArtefactError
-from tests.tiny_artefacts import SEQ_LEN, onnx_model, tflite_model, write_artefact
-
-
-@pytest.fixture(scope="module")
-def onnx_artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("onnxruntime")
-    return write_artefact(tmp_path_factory.mktemp("profile") / "tiny-onnx", "onnx", onnx_model())
-
-
-@pytest.fixture(scope="module")
-def tflite_artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("litert_torch")
-    folder = tmp_path_factory.mktemp("profile")
-    return write_artefact(folder / "tiny-tflite", "tflite", tflite_model(folder / "model"))
+from tests.tiny_artefacts import SEQ_LEN, write_artefact
 
 
 def test_tflite_profile_looks_inside_xnnpack(tflite_artefact):
