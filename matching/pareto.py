@@ -32,7 +32,7 @@ def draw(panels: Mapping[str, Sequence[Cost]], out: Path) -> None:
         behind = dominated(list(costs))
         front = sorted((c for c in costs if c.name not in behind), key=lambda cost: cost.ms)
         axis.plot([c.ms for c in front], [100 * c.accuracy for c in front], color=FRONT, linewidth=1)
-        for cost in costs:
+        for place, cost in enumerate(sorted(costs, key=lambda cost: cost.ms)):
             colour = BEHIND if cost.name in behind else FRONT
             whiskers = [[100 * (cost.accuracy - cost.low)], [100 * (cost.high - cost.accuracy)]]
             axis.errorbar([cost.ms], [100 * cost.accuracy], whiskers, color=colour, elinewidth=0.8)
@@ -40,7 +40,7 @@ def draw(panels: Mapping[str, Sequence[Cost]], out: Path) -> None:
             axis.annotate(
                 f"{cost.name}\n{cost.megabytes:.1f} MB",
                 (cost.ms, 100 * cost.accuracy),
-                (9, 5),
+                (9, (-22, 6)[place % 2]),  # neighbours are often close: below and above in turn
                 textcoords="offset points",
                 fontsize="x-small",
             )
