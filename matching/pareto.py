@@ -40,7 +40,7 @@ def draw(panels: Mapping[str, Sequence[Cost]], out: Path) -> None:
             axis.annotate(
                 f"{cost.name}\n{cost.megabytes:.1f} MB",
                 (cost.ms, 100 * cost.accuracy),
-                (9, (-22, 6)[place % 2]),  # neighbours are often close: below and above in turn
+                (9, (6, -22)[place % 2]),  # neighbours are often close: above and below in turn
                 textcoords="offset points",
                 fontsize="x-small",
             )
