@@ -54,6 +54,12 @@ class MatcherSettings:
     # Added to the positive label's log-odds: the JSON object of `matching.length_shift.LengthShift`.
     length_shift: dict[str, list[float]] | None = None
 
+    def __post_init__(self) -> None:
+        if self.length_shift is not None:
+            sizes = {name: len(values) for name, values in self.length_shift.items()}
+            if sizes != {"quartiles": 3, "added": 4}:
+                raise ValueError(f"length_shift has {sizes}, not three quartiles and four numbers to add")
+
     @classmethod
     def load(cls, directory: Path) -> MatcherSettings:
         """Read matcher.json; a directory without one has the defaults.
@@ -67,7 +73,7 @@ class MatcherSettings:
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
             return cls(**(values | {"labels": tuple(values["labels"])}))
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ModelFileError(f"{path}: not a matcher.json ({error}); retrain or restore it") from error
 
     def save(self, directory: Path) -> None:

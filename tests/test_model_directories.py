@@ -101,9 +101,15 @@ def test_damaged_directories_are_named_errors(saved, damage, message):
 
 def test_damaged_settings_and_missing_tokenizer_are_named_errors(saved):
     model, directory = saved
-    (directory / "matcher.json").write_text('{"threshold": 1}')
-    with pytest.raises(ModelFileError, match=r"not a matcher\.json"):
-        MatcherSettings.load(directory)
+    shift = {"quartiles": [0.1, 0.2, 0.5], "added": [0.0]}
+    for damaged in (
+        {"threshold": 1},
+        {"labels": ["a", "b"], "length_shift": shift},
+        {"labels": [], "length_shift": 7},
+    ):
+        (directory / "matcher.json").write_text(json.dumps(damaged))
+        with pytest.raises(ModelFileError, match=r"not a matcher\.json"):
+            MatcherSettings.load(directory)
     with pytest.raises(ModelFileError, match=r"needs vocab\.txt"):
         save_pretrained(model, directory.parent / "new", tokenizer_from=directory)
     assert not (directory.parent / "new").exists()
