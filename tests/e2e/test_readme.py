@@ -16,7 +16,6 @@ BIN = Path(sys.executable).parent
 # Commands that take minutes: the flags that make them short, and the exit code that is then right.
 SHORTENED = {
     "mobilebert export": ("--buckets 128", 0),  # `make export` converts all four lengths
-    "mobilebert distill": ("--recipe smoke", 0),
     "mobilebert bench artefacts": ("--sessions 1 --seconds 0.2", 0),
     "mobilebert gate": ("--sessions 1 --seconds 0.2", 1),  # too few sessions are inconclusive, never green
 }
