@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator
-from accelerate.utils import DistributedDataParallelKwargs
+from accelerate import Accelerator, PartialState
+from accelerate.utils import DistributedDataParallelKwargs, parse_flag_from_env
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
@@ -100,6 +100,19 @@ Parts = dict[str, Tensor]
 Group = dict[str, Any]  # of an optimiser: params, weight_decay, and `factor`, a multiple of the learning rate
 
 
+def processes() -> PartialState:
+    """The processes of this run; before anything else asks for them.
+
+    Without a GPU accelerate takes the processes of torchrun for strangers unless it is told `cpu`: each would
+    train a model of its own into the same folder.
+    """
+    return PartialState(cpu=_on_cpu())
+
+
+def _on_cpu() -> bool:
+    return not torch.accelerator.is_available() or parse_flag_from_env("ACCELERATE_USE_CPU")
+
+
 def parameter_groups(parameters: Sequence[tuple[nn.Parameter, float]], weight_decay: float) -> list[Group]:
     """Groups of (parameter, factor of the learning rate): matrices decay, biases and norms do not."""
     groups: dict[tuple[float, float], Group] = {}
@@ -143,7 +156,7 @@ def run(
         ResumeError: `out` holds a checkpoint of other settings.
     """
     same_graph = DistributedDataParallelKwargs(gradient_as_bucket_view=True)
-    accelerator = Accelerator(mixed_precision=config.precision, kwargs_handlers=[same_graph])
+    accelerator = Accelerator(cpu=_on_cpu(), mixed_precision=config.precision, kwargs_handlers=[same_graph])
     world, rank = accelerator.num_processes, accelerator.process_index
     if config.batch_size % (world * config.accumulate):
         raise EngineError(

@@ -92,7 +92,7 @@ SCALES: dict[str, Scale] = {
         pair_steps=3000,
         engine=EngineConfig(steps=1, batch_size=32, learning_rate=2e-3, checkpoint_every=100),
     ),
-    # What an evening on two cores can do: about two core-hours for three seeds with 4,096 word pieces.
+    # What an evening on two cores can do: about an hour for three seeds with 4,096 word pieces.
     "small": _scale(
         3,
         64,
@@ -100,11 +100,11 @@ SCALES: dict[str, Scale] = {
         embedding=48,
         wide=192,
         narrow=16,
-        teacher_steps=4000,
-        transfer_steps=600,
-        pretraining_steps=900,
+        teacher_steps=6000,
+        transfer_steps=900,
+        pretraining_steps=1200,
         pair_steps=3000,
-        engine=EngineConfig(steps=1, batch_size=32, learning_rate=2e-3, checkpoint_every=200),
+        engine=EngineConfig(steps=1, batch_size=16, learning_rate=2e-3, checkpoint_every=200),
     ),
     # MobileBERT's own feature map and block widths at half its depth, for a GPU.
     "gpu": _scale(

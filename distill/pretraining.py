@@ -10,9 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from accelerate import PartialState
 
-from distill.engine import EngineConfig, checkpoint_activations, parameter_groups, run
+from distill.engine import EngineConfig, checkpoint_activations, parameter_groups, processes, run
 from distill.examples import DEVELOPMENT, ExampleRecipe, Examples, collate
 from distill.inheritance import inherit_pretraining
 from distill.lesson import Lesson, answer, trained
@@ -82,7 +81,7 @@ def pretrain(
     Raises:
         ResumeError: `out` holds a run of another student, teacher, corpus or plan.
     """
-    state = PartialState()
+    state = processes()
     known = asdict(plan) | {"student": student.config.to_dict(), "corpus": corpus.fingerprint}
     known["teacher"] = None if teacher is None else weights_hash(teacher)
     claim(out, known, write=state.is_main_process)
@@ -166,7 +165,7 @@ def _stage(
         facts=said,
         workers=workers,
     )
-    state = PartialState()
+    state = processes()
     if state.is_main_process:
         partial = kept.with_suffix(".partial")
         torch.save(student.state_dict(), partial)

@@ -105,5 +105,6 @@ def search(
             best = record
         told(f"{number} of {len(cells)}: {cell.name} {select} {record['dev'][select]:.4f}")
     assert best is not None
-    write_json(out / "best.json", best | {"cells": len(cells), "selected_by": select})
+    best |= {"cells": len(cells), "selected_by": select}
+    write_json(out / "best.json", best)
     return best

@@ -30,7 +30,7 @@ from distill.shards import Corpus
 from distill.strategies import STRATEGIES, stages
 from distill.tensorboard import EventWriter, crc32c
 from matching.loop import ResumeError
-from models import EncoderConfig
+from models import EncoderConfig, load_pretrained
 from models import build as build_model
 from tests.test_pretraining_corpus import text
 from tests.test_wordpiece import MINILM
@@ -105,6 +105,31 @@ def test_two_processes_equal_one(corpus, tmp_path):
     theirs = json.loads((tmp_path / "bare.json").read_text())
     for ours, point in zip(record["curve"], theirs["curve"], strict=True):
         assert ours == pytest.approx(point, rel=1e-5)
+
+
+def test_pretrain_is_the_same_under_torchrun_and_accelerate_launch(tmp_path):
+    """On a CPU `accelerate launch` starts several processes by MPI alone, so it is asked for one."""
+    network = tmp_path / "network"
+    network.mkdir()
+    (network / "config.json").write_text(json.dumps(NETWORK.to_dict()))
+    (tmp_path / "text.txt").write_text(text(120))
+    corpus = build([tmp_path / "text.txt"], MINILM, tmp_path / "corpus", Packing(seq_len=32)).folder
+    (corpus / "examples.json").write_text('{"pairs": "nsp", "masking": "token"}')  # as `corpus build` does
+    given = ["-m", "mobilebert_export", "pretrain", str(corpus), "--student", str(network), "--threads", "1"]
+    given += ["--steps", "4", "--batch-size", "8"]
+    launchers = {
+        "torchrun": ["torch.distributed.run", "--standalone", "--nproc_per_node", "2"],
+        "accelerate": ["accelerate.commands.launch", "--cpu", "--num_processes", "1", "--num_machines", "1"],
+    }
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    processes, weights = {}, {}
+    for name, launcher in launchers.items():
+        command = [sys.executable, "-m", *launcher, *given, "--out", str(tmp_path / name)]
+        subprocess.run(command, check=True, cwd=ROOT, env=environment, timeout=300)
+        processes[name] = json.loads((tmp_path / name / "bare.json").read_text())["processes"]
+        weights[name] = load_pretrained(tmp_path / name / "model").state_dict()
+    assert processes == {"torchrun": 2, "accelerate": 1}
+    assert largest_difference(weights["torchrun"], weights["accelerate"]) < 1e-5
 
 
 def test_micro_batches_and_recomputed_activations_change_nothing(corpus, tmp_path):

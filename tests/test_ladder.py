@@ -6,6 +6,7 @@ import pytest
 
 from distill.corpus import Packing, build
 from distill.ladder import CELLS, SCALES, _plan, budget, climb, scale, summarise
+from distill.ladder_report import _words, table
 from distill.recipe import RecipeError
 from distill.strategies import stages, strategy
 from tests.test_pretraining_corpus import text
@@ -33,6 +34,10 @@ def test_command_climbs_the_toy_ladder_and_only_adds_what_is_missing(tmp_path, c
     assert found["toy-pkt-seed0"]["updates"] == found["toy-bare-seed0"]["updates"] == 4
     assert list(found["toy-pkt-seed0"]["curves"]) == ["layer-01", "layer-02", "distil"]
     assert found["toy-albert-sop-seed0"]["pairs"] == "sop"
+    report = (out / "ladder-toy.md").read_text()
+    assert "| + PD + FMT + AT = PKT | Tables 8 and 9 | " in report
+    assert "| albert-sop asked nsp | " in report
+    assert (out / "ladder-toy.png").read_bytes().startswith(b"\x89PNG")
     summary = json.loads((out / "ladder-toy.json").read_text())
     assert [o["verdict"] for o in summary["orders"]] == []  # neither pkt nor bare has its neighbour here
     before = {p: p.stat().st_mtime_ns for p in (out / "cells").iterdir()}
@@ -104,6 +109,24 @@ def test_summary_says_holds_fails_or_undecided_from_paired_differences():
     assert summary["pairs"]["albert-sop asked nsp"]["verdict"] == "holds"
     assert summary["pairs"]["albert-nsp asked sop"]["verdict"] == "undecided"
     assert summarise(records[:1] + records[3:4])["orders"][0]["verdict"] == "one seed"
+
+
+def test_report_gives_losses_in_nats_and_accuracies_in_points():
+    records = [
+        fake(cell, seed, loss + seed / 10) | {"updates": 1200, "sequences": 9600}
+        for cell, loss in (("bare", 3.0), ("pd", 2.5))
+        for seed in (0, 1)
+    ]
+    records += [fake("albert-sop", s, 3.0, nsp=0.6, sop=0.7) | {"updates": 5, "sequences": 9} for s in (0, 1)]
+    report = table(records)
+    assert "| bare | Table 9 | 3.050 | 10.0 | 0, 1 | 1,200 | 9,600 |" in report
+    assert "| Table 9 | + PD | bare | +0.500 (+0.500 to +0.500) | holds |" in report
+    assert "| albert-sop asked sop | 70.0 | +20.0 (+20.0 to +20.0) | holds |" in report
+
+
+def test_curve_of_words_begins_where_transfer_ends():
+    curves = {"layer-01": [{"step": 50, "loss": 1.0}], "distil": [{"step": 20, "loss": 9.0, "words": 7.0}]}
+    assert _words({"curves": curves}) == ([70], [7.0])
 
 
 def test_unknown_names_are_errors(tmp_path, corpus):

@@ -51,10 +51,9 @@ def pretrain(
     from dataclasses import replace
 
     import torch
-    from accelerate import PartialState
 
     import models
-    from distill.engine import EngineConfig
+    from distill.engine import EngineConfig, processes
     from distill.examples import ExampleRecipe
     from distill.inheritance import bare_teacher
     from distill.pretraining import PretrainingPlan, draw_curves, start
@@ -98,6 +97,6 @@ def pretrain(
             raise ConfigError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
     pupil = start(config, master, plan, shards)
     records = run(pupil, master, shards, plan, out, workers=workers, facts={"threads": threads})
-    if PartialState().is_main_process:
+    if processes().is_main_process:
         draw_curves(records, out / "curves.png")
         models.save_pretrained(pupil, out / "model", tokenizer_from=corpus)

@@ -147,8 +147,10 @@ def _transfer(
     from rich.table import Table
 
     from distill.ladder import CELLS, budget, climb, summarise
+    from distill.ladder_report import draw
+    from distill.ladder_report import table as report
     from distill.shards import Corpus
-    from matching.output import write_json
+    from matching.output import replacing, write_json
 
     if corpus is None:
         raise BadParameter("the study transfer needs token shards", param_hint="--corpus")
@@ -165,17 +167,15 @@ def _transfer(
         development = {k: round(v, 4) for k, v in record["development"].items()}
         console.print(f"{name}: {record['seconds']:.0f} s, {development}", markup=False)
     # Every record of this scale that there is, also those of other seeds and earlier calls.
-    found = sorted((out / "cells").glob(f"{scale}-*.json"))
-    summary = summarise([json.loads(path.read_text(encoding="utf-8")) for path in found])
-    write_json(out / f"ladder-{scale}.json", summary)
-    for step in summary["orders"]:
-        console.print(
-            f"{step['table']}: {step['better']} below {step['worse']} by {step['difference']:.4f} "
-            f"{step['interval']}: {step['verdict']}",
-            markup=False,
-        )
-    for question, answer in summary["pairs"].items():
-        console.print(f"{question}: {answer['accuracy']:.3f}", markup=False)
+    paths = sorted((out / "cells").glob(f"{scale}-*.json"))
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    write_json(out / f"ladder-{scale}.json", summarise(found))
+    text = f"{report(found)}\n![Loss at masked tokens](ladder-{scale}.png)\n"
+    with replacing(out / f"ladder-{scale}.md", force=True) as partial_path:
+        partial_path.write_text(text, "utf-8")
+    with replacing(out / f"ladder-{scale}.png", force=True) as partial_path:
+        draw(found, partial_path)
+    console.print(report(found), markup=False)
 
 
 def _debiasing(
