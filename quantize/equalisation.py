@@ -226,10 +226,13 @@ def _positive(values: Tensor) -> Tensor:
 
 
 def _streams(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]:
-    """Scale every stream whose norms are folded; an explicit multiplication begins a new scale."""
+    """Scale every stream whose norms are folded; an explicit multiplication begins a new scale.
+
+    A stream that begins in tables alone keeps its scale: the word table may be the head's, too.
+    """
     for stream in find_streams(network):
         folded = all(isinstance(norm, nn.Identity | Multiply) for norm in stream.norms)
-        if not folded or not stream.dense or stream.open_end:
+        if not folded or not stream.dense or stream.open_end or stream.versions[0].writer is None:
             continue
         scales: list[Tensor] = []
         for part in _segments(stream):

@@ -23,12 +23,14 @@ from quantize.algebra.work import count_work
 from tests import small_matcher
 
 SHAPES = ("bert-base", "ib-bert-large", "mobilebert", "mobilebert-table1", "mobilebert-tiny")
-SHAPES += ("mobilebert-without-opt", "matcher-m", "albert-base")
+SHAPES += ("mobilebert-without-opt", "matcher-m", "albert-base", "rewritten-bert")
 HEADS = ("pair_classifier", "regression", "pretraining", "span_qa")
 
 
 def tiny(name):
-    """A preset's network, every size cut."""
+    """A preset's network, every size cut; "rewritten-bert": `mobilebert rewrite` of bert-base."""
+    if name == "rewritten-bert":
+        return replace(tiny("bert-base"), normalization_type="no_norm", hidden_act="relu")
     config = preset(name)
     sizes = {"vocab_size": 60, "num_hidden_layers": 3, "max_position_embeddings": 24, "hidden_size": 32}
     sizes |= {"num_attention_heads": 4, "intermediate_size": 20}
@@ -108,6 +110,16 @@ def test_a_zero_or_tiny_scale_leaves_one_explicit_multiplication_and_no_shift():
         left = [part for part in rewritten.network.modules() if isinstance(part, Multiply)]
         assert len(left) == 1
         assert not any(isinstance(part, NoNorm) for part in rewritten.network.modules())
+
+
+def test_a_rewritten_bert_has_no_norm_left_and_its_tables_are_untouched():
+    model = randomise(build(tiny("rewritten-bert"), "pair_classifier").double())
+    network = simplify(model).network
+    assert not any(isinstance(part, NoNorm | Multiply) for part in network.modules())
+    for one, other in zip(
+        model.encoder.embeddings.parameters(), network.encoder.embeddings.parameters(), strict=False
+    ):
+        assert torch.equal(one, other)
 
 
 def test_layer_norms_lose_their_shift_and_the_last_one_its_scale():

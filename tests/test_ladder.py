@@ -130,7 +130,9 @@ def test_curve_of_words_begins_where_transfer_ends():
 
 
 def test_unknown_names_are_errors(tmp_path, corpus):
-    with pytest.raises(RecipeError, match="scale 'huge' is unknown; expected one of cpu, small, gpu, toy"):
+    with pytest.raises(
+        RecipeError, match="scale 'huge' is unknown; expected one of cpu, small, gpu, toy, short"
+    ):
         scale("huge")
     with pytest.raises(RecipeError, match="cell 'mkt' is unknown"):
         list(climb("toy", corpus, tmp_path, tmp_path, seeds=[0], cells=["mkt"]))

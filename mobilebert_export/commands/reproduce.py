@@ -52,7 +52,7 @@ def reproduce(
     corpus: Annotated[
         Path | None, Option(help="transfer, kronecker: token shards of `mobilebert corpus build`.")
     ] = None,
-    scale: Annotated[str, Option(help="transfer: small, cpu, gpu or toy.")] = "cpu",
+    scale: Annotated[str, Option(help="transfer: small, short, cpu, gpu or toy.")] = "cpu",
     only: Annotated[
         list[str] | None, Option("--cell", help="transfer, kronecker: only this run (repeat for more).")
     ] = None,

@@ -77,12 +77,17 @@ def _obstacle(stream: Stream) -> str | None:
 
 
 def _telescope(stream: Stream) -> list[Basis]:
-    """The basis of every version in which the norms are 1, but for the explicit multiplications."""
-    like = stream.versions[0].writer.bias.detach()
-    bases = [Basis(torch.ones_like(like), torch.zeros_like(like))]
-    for version in stream.versions[1:]:
+    """The basis of every version in which the norms are 1, but for the explicit multiplications.
+
+    The norm of a first version goes into its writer; where tables alone write, they stay as they are and the
+    norm is the basis.
+    """
+    like = stream.versions[-1].writer.bias.detach()
+    plain = Basis(torch.ones_like(like), torch.zeros_like(like))
+    bases = [] if stream.versions[0].writer is None else [plain]
+    for version in stream.versions[len(bases) :]:
         gamma, beta = affine(version.norm, like)
-        scale = gamma * bases[-1].scale
+        scale = gamma * (bases[-1] if bases else plain).scale
         if version is stream.versions[-1] or _small(scale):
             bases.append(Basis(scale, beta.clone()))
         else:

@@ -113,9 +113,9 @@ def change_basis(stream: Stream, bases: Sequence[Basis]) -> None:
         x̃' = m ∘ (x̃ + W̃·h + b̃),   W̃ = W / s,   b̃ = (b + t - u) / s,   m = γ ∘ s / s',   t' = β + γ ∘ u.
 
     Without an explicit factor m is 1, that is s' = γ ∘ s; u = (t' - β) / γ, and 0 where t' = β. The first
-    version has nothing to add to: there γ and β go into the writer, whatever the basis. A reader W·x + b
-    becomes (W ∘ s)·x̃ + (b + W·t). A true LayerNorm must see its true input: its version before has s = 1, and
-    its own γ and β are the basis after it or stay in it.
+    version has nothing to add to: there γ and β go into the writer, whatever the basis; where there is no
+    writer, s' or m is γ, and t' = β. A reader W·x + b becomes (W ∘ s)·x̃ + (b + W·t). A true LayerNorm must
+    see its true input: its version before has s = 1; its own γ and β are the basis after it or stay in it.
 
     Args:
         stream: from `find_streams`; `dense`.
@@ -155,6 +155,9 @@ def affine(norm: nn.Module, like: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _write_first(version: Version, basis: Basis) -> None:
+    if version.writer is None:
+        version.owner.LayerNorm = _remainder(basis)
+        return
     gamma, beta = affine(version.norm, basis.scale)
     ratio = gamma / basis.scale
     version.writer.weight.mul_(ratio[:, None])
@@ -170,7 +173,12 @@ def _write_next(version: Version, before: Basis, basis: Basis) -> None:
     u = torch.where(offset == 0, torch.zeros_like(offset), offset / gamma)
     version.writer.weight.div_(before.scale[:, None])
     version.writer.bias.copy_((version.writer.bias + before.shift - u) / before.scale)
-    version.owner.LayerNorm = nn.Identity() if basis.multiply is None else Multiply(basis.multiply)
+    version.owner.LayerNorm = _remainder(basis)
+
+
+def _remainder(basis: Basis) -> nn.Module:
+    """What is left of a norm."""
+    return nn.Identity() if basis.multiply is None else Multiply(basis.multiply)
 
 
 def _layer_norm(norm: nn.LayerNorm, basis: Basis) -> nn.LayerNorm:
