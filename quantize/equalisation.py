@@ -228,16 +228,18 @@ def _positive(values: Tensor) -> Tensor:
 def _streams(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]:
     """Scale every stream whose norms are folded; an explicit multiplication begins a new scale.
 
-    A stream that begins in tables alone keeps its scale: the word table may be the head's, too.
+    A stream that begins in tables that must stay as they are keeps its scale.
     """
     for stream in find_streams(network):
         folded = all(isinstance(norm, nn.Identity | Multiply) for norm in stream.norms)
-        if not folded or not stream.dense or stream.open_end or stream.versions[0].writer is None:
+        first = stream.versions[0]
+        stays = first.writer is None and not first.tables
+        if not folded or not stream.dense or stream.open_end or stays:
             continue
         scales: list[Tensor] = []
         for part in _segments(stream):
             tensors = [_read_tensor(version, found) for version in part if version.readers]
-            size = stream.versions[0].writer.bias
+            size = stream.versions[-1].writer.bias
             scale = balancing_scale(tensors) if tensors else torch.ones_like(size)
             yield _noises(tensors, scale)
             scales += [scale] * len(part)
@@ -249,7 +251,8 @@ def _streams(network: nn.Module, found: Measured) -> Iterator[tuple[float, float
             bases.append(Basis(scale, torch.zeros_like(scale), multiply))
         change_basis(stream, bases)
         for version, scale in zip(stream.versions, [scales[0], *scales], strict=False):
-            _note_output(version.writer, scale, found)
+            if version.writer is not None:
+                _note_output(version.writer, scale, found)
 
 
 def _segments(stream: Stream) -> list[tuple[Version, ...]]:
@@ -261,7 +264,8 @@ def _segments(stream: Stream) -> list[tuple[Version, ...]]:
 
 def _read_tensor(version: Version, found: Measured) -> QuantisedTensor:
     readers = tuple(_reader(reader, found) for reader in version.readers)
-    return QuantisedTensor(found[id(version.readers[0])][0], readers, (found[id(version.writer)][1],))
+    added = () if version.writer is None else (found[id(version.writer)][1],)
+    return QuantisedTensor(found[id(version.readers[0])][0], readers, added)
 
 
 def _reader(reader: nn.Linear, found: Measured) -> tuple[Tensor, Tensor]:

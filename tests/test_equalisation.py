@@ -16,7 +16,8 @@ from tests.test_algebra import encoded, randomise, tiny
 
 @pytest.mark.parametrize("special", [False, True], ids=["γ in [0.6, 1.6]", "some γ zero, tiny or negative"])
 @pytest.mark.parametrize(
-    "name", ["bert-base", "mobilebert", "mobilebert-tiny", "mobilebert-without-opt", "albert-base"]
+    "name",
+    ["bert-base", "rewritten-bert", "mobilebert", "mobilebert-tiny", "mobilebert-without-opt", "albert-base"],
 )
 def test_equalisation_is_an_identity_in_float64(name, special):
     for head in ("pair_classifier", "pretraining"):
@@ -40,6 +41,21 @@ def test_scaled_norms_leave_no_trace():
         ours, theirs = inputs.reach, found[1][name][0].reach
         # One step serves the whole tensor: a common factor is nothing to it.
         torch.testing.assert_close(ours / ours.max(), theirs / theirs.max(), rtol=1e-6, atol=1e-9)
+
+
+def test_the_stream_of_a_rewritten_bert_shares_its_range_better_unless_the_head_reads_the_words():
+    model = randomise(build(tiny("rewritten-bert")).double())
+    with torch.no_grad():  # one channel of the feature map a hundred times the others
+        for table in model.encoder.embeddings.children():
+            if isinstance(table, torch.nn.Embedding):
+                table.weight[:, 7] *= 100
+        model.encoder.layers[0].attention.self.query.weight[:, 7] /= 100
+        model.encoder.layers[0].attention.self.key.weight[:, 7] /= 100
+        model.encoder.layers[0].attention.self.value.weight[:, 7] /= 100
+    streams = equalise(simplify(model).network, encoded(1)).report["streams"]
+    assert streams["noise_after"] < 0.5 * streams["noise_before"]
+    tied = build(tiny("rewritten-bert"), "pretraining").double()
+    assert equalise(simplify(tied).network, encoded(1)).report["streams"]["groups"] == 0
 
 
 def test_hidden_units_and_keys_share_their_ranges_better():

@@ -38,7 +38,8 @@ class Version:
         owner: the module whose `LayerNorm` is the norm after the write.
         writer: the linear layer that writes; None where only `tables` do (BERT's embeddings).
         readers: every linear layer that reads this version.
-        tables: embedding tables that are added beside the writer.
+        tables: embedding tables that are added beside the writer; without a writer, the position table first,
+            and none of them where one is a Kronecker table or the head's, too: then they stay as they are.
     """
 
     owner: Any
@@ -102,7 +103,8 @@ def find_streams(network: nn.Module) -> list[Stream]:
     """
     encoder = encoder_of(network)
     find = _FAMILIES.get(encoder.config.model_type)
-    return [] if find is None else list(find(encoder, _head_readers(network)))
+    tied = isinstance(network, PretrainingHead)
+    return [] if find is None else list(find(encoder, _head_readers(network), tied))
 
 
 def change_basis(stream: Stream, bases: Sequence[Basis]) -> None:
@@ -155,16 +157,18 @@ def affine(norm: nn.Module, like: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _write_first(version: Version, basis: Basis) -> None:
-    if version.writer is None:
-        version.owner.LayerNorm = _remainder(basis)
-        return
     gamma, beta = affine(version.norm, basis.scale)
-    ratio = gamma / basis.scale
-    version.writer.weight.mul_(ratio[:, None])
-    version.writer.bias.copy_(ratio * version.writer.bias + (beta - basis.shift) / basis.scale)
+    version.owner.LayerNorm = _remainder(basis)
+    if basis.multiply is not None:
+        return
+    ratio, shift = gamma / basis.scale, (beta - basis.shift) / basis.scale
     for table in version.tables:
         table.weight.mul_(ratio)
-    version.owner.LayerNorm = nn.Identity()
+    if version.writer is not None:
+        version.writer.weight.mul_(ratio[:, None])
+        version.writer.bias.copy_(ratio * version.writer.bias + shift)
+    elif version.tables:
+        version.tables[0].weight.add_(shift)  # a position is added to every row
 
 
 def _write_next(version: Version, before: Basis, basis: Basis) -> None:
@@ -203,7 +207,7 @@ def _head_readers(network: nn.Module) -> tuple[Any, ...] | None:
     return None
 
 
-def _bottleneck_streams(encoder: Encoder, last: tuple[Any, ...] | None) -> Iterator[Stream]:
+def _bottleneck_streams(encoder: Encoder, last: tuple[Any, ...] | None, _tied: bool) -> Iterator[Stream]:
     """The feature map, then per block its inner stream and, if there is one, the shared key-query input."""
     layers: list[Any] = encoder.layers
     embeddings = encoder.embeddings
@@ -253,16 +257,19 @@ def _block_streams(layer: Any, name: str) -> Iterator[Stream]:
         )
 
 
-def _bert_streams(encoder: Encoder, last: tuple[Any, ...] | None) -> Iterator[Stream]:
+def _bert_streams(encoder: Encoder, last: tuple[Any, ...] | None, tied: bool) -> Iterator[Stream]:
     layers: list[Any] = encoder.layers
     embeddings = encoder.embeddings
+    words = embeddings.word_embeddings
+    tables: tuple[Any, ...] = (embeddings.position_embeddings, embeddings.token_type_embeddings, words)
+    free = isinstance(words, nn.Embedding) and not tied
     readers: list[tuple[Any, ...]] = []
     owners: list[Any] = []
     for layer in layers:
         readers += [(layer.attention.self.query, layer.attention.self.key, layer.attention.self.value)]
         readers += [(layer.intermediate.dense,)]
         owners += [layer.attention.output, layer.output]
-    versions = [Version(embeddings, None, readers[0])]
+    versions = [Version(embeddings, None, readers[0], tables if free else ())]
     versions += [
         Version(owner, owner.dense, read_by)
         for owner, read_by in zip(owners, [*readers[1:], last or ()], strict=True)
