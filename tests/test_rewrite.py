@@ -19,6 +19,7 @@ from mobilebert_export.commands.rewrite import RewriteUsageError
 from mobilebert_export.commands.rewrite import rewrite as command
 from models import ConfigError, EncoderConfig, build, load_pretrained, save_pretrained
 from models.rewrite import fit_linear, fit_no_norm, rewrite
+from tests import small_matcher
 from tests.test_networks import SMALL_MOBILE, padded_batch, randomise
 from tests.test_training import toy_pairs
 from tests.test_wordpiece import MINILM
@@ -224,6 +225,16 @@ def test_command_records_accuracy_before_after_fit_and_after_recovery(teacher, t
         command(**given, out=tmp_path / "other", norm="rms")
     with pytest.raises(RewriteUsageError, match="needs --dev"):
         command(**(given | {"dev": None}), out=tmp_path / "other")
+
+
+def test_a_rewritten_matcher_exports_and_the_runtime_agrees_with_pytorch(tmp_path):
+    copy, _ = rewrite(randomise(build(SMALL, seed=0)), calibration())
+    save_pretrained(copy, tmp_path / "model", tokenizer_from=MINILM)
+    report = small_matcher.report(
+        "tflite", "none", tmp_path / "artefact", model=str(tmp_path / "model"), seq_len=32, buckets=(32,)
+    )  # raises where TFLite and PyTorch differ
+    folded = next(done for done in report["rewrites"]["passes"] if "norms folded" in done["changed"])
+    assert folded["changed"]["norms folded"] == 1 + 2 * SMALL.num_hidden_layers
 
 
 def test_wrong_models_are_named_errors():
