@@ -170,12 +170,12 @@ def _transfer(
     paths = sorted((out / "cells").glob(f"{scale}-*.json"))
     found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     write_json(out / f"ladder-{scale}.json", summarise(found))
-    text = f"{report(found)}\n![Loss at masked tokens](ladder-{scale}.png)\n"
+    tables = report(found)
     with replacing(out / f"ladder-{scale}.md", force=True) as partial_path:
-        partial_path.write_text(text, "utf-8")
+        partial_path.write_text(f"{tables}\n![Loss at masked tokens](ladder-{scale}.png)\n", "utf-8")
     with replacing(out / f"ladder-{scale}.png", force=True) as partial_path:
         draw(found, partial_path)
-    console.print(report(found), markup=False)
+    console.print(tables, markup=False)
 
 
 def _debiasing(
