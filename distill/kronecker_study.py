@@ -27,7 +27,7 @@ from distill.pretraining import PretrainingPlan, pretrain, start
 from distill.recipe import Recipe, RecipeError, recipe
 from distill.shards import Corpus
 from distill.strategies import strategy
-from distill.student import start_factored
+from distill.student import inputs_of, start_factored
 from distill.transfer import distil
 from matching import metrics
 from matching.calibration import fit_settings
@@ -73,12 +73,23 @@ def _cut_kronecker(config: EncoderConfig) -> Rules:
     )
 
 
+def _cut_low_rank(config: EncoderConfig) -> Rules:
+    """Low-rank factors of the same size."""
+    return same_size_low_rank(config, _cut_kronecker(config))
+
+
 @dataclass(frozen=True)
 class Form:
-    """Which factors, and how many entries of the teacher's vocabulary stay; None for all of them."""
+    """Which factors, what they start from, and how much of the teacher's vocabulary stays.
+
+    `vocabulary`: entries that stay; None for all of them.
+    `fitted`: factors start as those that err least in what the layers return on the task's texts, instead of
+    the nearest ones of each matrix.
+    """
 
     rules: Callable[[EncoderConfig], Rules]
     vocabulary: int | None = None
+    fitted: bool = False
 
 
 FORMS: dict[str, Form] = {
@@ -91,8 +102,13 @@ FORMS: dict[str, Form] = {
     "low-rank-5": Form(_low_rank_of("5")),
     # Not in the paper: rare words fall apart into more pieces, and their parameters go to the layers.
     "kronecker-cut": Form(_cut_kronecker, 8192),
-    "low-rank-cut": Form(lambda config: same_size_low_rank(config, _cut_kronecker(config)), 8192),
+    "low-rank-cut": Form(_cut_low_rank, 8192),
+    "kronecker-cut-fitted": Form(_cut_kronecker, 8192, fitted=True),
+    "low-rank-cut-fitted": Form(_cut_low_rank, 8192, fitted=True),
 }
+
+# Training pairs whose texts the factors of a fitted form are fitted to.
+_FITTING_PAIRS = 1000
 
 # Name of a schedule → whether the student is pretrained under the teacher's encoder, and the task's recipe.
 SCHEDULES: dict[str, tuple[bool, str]] = {
@@ -220,12 +236,13 @@ def _run(name: str, seed: int, setting: Setting, runs: Path, label: str) -> dict
         kept = frequent_entries(setting.teacher, [t for pair in train.pairs for t in pair], size)
         words, master = folder / "tokenizer", with_entries(teacher, kept)
         write_cut_tokenizer(setting.teacher, kept, words)
-    rules = FORMS[form].rules(master.config)
+    rules, tokenizer = FORMS[form].rules(master.config), PairTokenizer.load(words)
     if pretrains:
         student = start_factored(_pretrained(form, rules, setting, runs), master)
     else:
-        student, _ = compress(master, rules)
-    tokenizer = PairTokenizer.load(words)
+        texts = pairs[:_FITTING_PAIRS]
+        inputs = inputs_of(master.encoder, tokenizer, texts) if FORMS[form].fitted else None
+        student, _ = compress(master, rules, inputs=inputs)
     distil(student, master, tokenizer, pairs, labels, dev, plan, folder, {"seed": seed})
     # Of all stages, also those that an earlier, interrupted call has finished.
     records = [json.loads((folder / f"{s.name}.json").read_text(encoding="utf-8")) for s in plan.stages]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from distill.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
+from matching.train import EncodedPairs
+from matching.wordpiece import Pair, PairTokenizer
 from models import ConfigError, EncoderConfig, PairClassifier, build, load_classifier, load_pretrained
-from models.layers import encoder_of
+from models.kronecker_fit import Inputs, measure_inputs
+from models.layers import Encoder, encoder_of
 
 
 def factorise_embedding(table: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -154,6 +158,30 @@ def start_factored(directory: str | Path, teacher: PairClassifier) -> PairClassi
         encoder.pooler.load_state_dict(teacher.encoder.pooler.state_dict())
     student.classifier.load_state_dict(teacher.classifier.state_dict())
     return student.eval()
+
+
+def inputs_of(encoder: Encoder, tokenizer: PairTokenizer, pairs: Sequence[Pair]) -> dict[str, Inputs]:
+    """What an encoder's layers read in some pairs, for factors to be fitted to (`models.kronecker_fit`).
+
+    Args:
+        encoder: a dense one; its dropout is off meanwhile.
+        tokenizer: of this model.
+        pairs: every second one is read in swapped order; training reads either.
+
+    Raises:
+        KroneckerError: no pairs.
+    """
+    encoded, size = EncodedPairs.encode(tokenizer, pairs), 50
+
+    def batches() -> Iterator[dict[str, Tensor]]:
+        for start in range(0, len(pairs), size):
+            index = np.arange(start, min(start + size, len(pairs)))
+            yield encoded.batch(tokenizer, index, index % 2 == 1)
+
+    was_training = encoder.training
+    found = measure_inputs(encoder.eval(), batches())
+    encoder.train(was_training)
+    return found
 
 
 def freeze(module: nn.Module, *, frozen: bool) -> None:

@@ -70,6 +70,15 @@ def patches(weight: Tensor, m1: int, n1: int) -> Tensor:
     return weight.reshape(m1, m // m1, n1, n // n1).transpose(1, 2).reshape(m1 * n1, -1)
 
 
+def kronecker_sum(a: Tensor, b: Tensor) -> Tensor:
+    """Σ A ⊗ B as a matrix: (r, m1, n1), (r, m2, n2) → (m, n)."""
+    rank, m1, n1 = a.shape
+    _, m2, n2 = b.shape
+    # (m1·n1, r)·(r, m2·n2) → (m1, n1, m2, n2) → (m1, m2, n1, n2) → (m, n)
+    rows = a.reshape(rank, -1).t() @ b.reshape(rank, -1)
+    return rows.reshape(m1, n1, m2, n2).transpose(1, 2).reshape(m1 * m2, n1 * n2)
+
+
 def second_factor(
     m: int, n: int, m1: int, n1: int, rank: int, where: str = "Kronecker factors"
 ) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar, cast
@@ -17,9 +17,11 @@ from models.kronecker import (
     KroneckerError,
     KroneckerLinear,
     kronecker_macs,
+    kronecker_sum,
     nearest_kronecker,
     second_factor,
 )
+from models.kronecker_fit import Inputs, fit_kronecker
 from models.layers import Encoder, encoder_of
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -45,8 +47,10 @@ class FactoredLayer:
     parameters_after: int
     macs_before: int
     macs_after: int
-    # ‖W − Σ A ⊗ B‖ / ‖W‖ of the nearest factors; None as long as no weights were looked at.
+    # ‖W − Σ A ⊗ B‖ / ‖W‖; None as long as no weights were looked at.
     error: float | None = None
+    # The same of what the layer returns, where factors were fitted to its inputs: `FittedFactors.error`.
+    output_error: float | None = None
 
 
 def factored_layers(encoder: Encoder, rules: Sequence[KroneckerRule]) -> list[FactoredLayer]:
@@ -107,33 +111,43 @@ def use_kronecker_layers(encoder: Encoder, rules: Sequence[KroneckerRule]) -> No
 
 
 def compress(
-    model: Model, rules: Sequence[KroneckerRule], progress: Callable[[int, int], None] | None = None
+    model: Model,
+    rules: Sequence[KroneckerRule],
+    progress: Callable[[int, int], None] | None = None,
+    inputs: Mapping[str, Inputs] | None = None,
 ) -> tuple[Model, list[FactoredLayer]]:
-    """A copy of a model whose picked layers are factored by their nearest Kronecker products.
+    """A copy of a model whose picked layers are sums of Kronecker products.
 
-    Everything else, biases included, is copied (section 3.7).
+    They are the nearest products of each matrix, or those that err least in what the layers return.
+    Everything else is copied (section 3.7); with fitted factors biases shift to keep the outputs' means.
 
     Args:
         model: a dense encoder, or a head over one.
         rules: which layers, which shapes.
         progress: called with (layers done, layers in all).
+        inputs: what the layers read, from `models.kronecker_fit.measure_inputs`, to fit the factors to; None
+            for the nearest products.
 
     Returns:
         The copy, with the rules in its config, and the layers with their errors.
 
     Raises:
-        KroneckerError: the model is factored already, or as `factored_layers`.
+        KroneckerError: the model is factored already, a picked layer's inputs were not measured, or as
+            `factored_layers` and `models.kronecker_fit.fit_kronecker`.
     """
     encoder = encoder_of(model)
     if encoder.config.kronecker:
         raise KroneckerError("this model is Kronecker-factored already; compress the dense one it came from")
     planned = factored_layers(encoder, rules)
+    for layer in planned if inputs is not None else ():
+        if layer.name not in cast(Mapping[str, Inputs], inputs):
+            raise KroneckerError(f"{layer.name}: its inputs were not measured; leave it out of the rules")
     found, replaced = [], {}
     for done, layer in enumerate(planned, start=1):
-        dense = encoder.get_submodule(layer.name)
-        factored, error = _nearest(layer, dense)
+        dense = cast(nn.Linear | nn.Embedding, encoder.get_submodule(layer.name))
+        factored, described = _filled(layer, dense, None if inputs is None else inputs[layer.name])
         replaced[id(dense)] = factored
-        found.append(replace(layer, error=error))
+        found.append(described)
         if progress is not None:
             progress(done, len(planned))
     # The copy takes the factored layers for copies of the dense ones, which are never copied themselves.
@@ -155,15 +169,25 @@ def _factored(layer: FactoredLayer, dense: nn.Module) -> KroneckerLinear | Krone
     return new.to(weight.device, weight.dtype).train(dense.training)
 
 
-def _nearest(layer: FactoredLayer, dense: nn.Module) -> tuple[KroneckerLinear | KroneckerEmbedding, float]:
-    """The factored module closest to a dense one, and its relative error."""
-    new = _factored(layer, dense)
-    a, b, error = nearest_kronecker(cast(nn.Parameter, dense.weight), layer.m1, layer.n1, layer.rank)
+def _filled(
+    layer: FactoredLayer, dense: nn.Linear | nn.Embedding, inputs: Inputs | None
+) -> tuple[KroneckerLinear | KroneckerEmbedding, FactoredLayer]:
+    """The factored module in the place of a dense one, with its weights, and the layer with its errors."""
+    new, weight = _factored(layer, dense), dense.weight
+    shape = (layer.m1, layer.n1, layer.rank)
+    if inputs is None:
+        a, b, error = nearest_kronecker(weight, *shape)
+        described, shift = replace(layer, error=error), torch.zeros(layer.m)
+    else:
+        a, b, shift, output_error = fit_kronecker(weight, inputs, *shape)
+        left = torch.linalg.vector_norm(weight.detach() - kronecker_sum(a, b))
+        error = float(left / torch.linalg.vector_norm(weight.detach()))
+        described = replace(layer, error=error, output_error=output_error)
     with torch.no_grad():
         if isinstance(new, KroneckerEmbedding):
             a, b = a.transpose(0, 1), b[:, 0]  # (r, v, k) → (v, r, k); (r, 1, n) → (r, n)
         elif new.bias is not None:
-            new.bias.copy_(cast(nn.Linear, dense).bias)
+            new.bias.copy_(cast(nn.Linear, dense).bias + shift.to(weight.device))
         new.factor_a.copy_(a)
         new.factor_b.copy_(b)
-    return new, error
+    return new, described

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.config import ConfigError
-from models.kronecker import KroneckerEmbedding, KroneckerLinear
+from models.kronecker import KroneckerEmbedding, KroneckerLinear, kronecker_sum
 from models.layers import encoder_of
 from quantize.kronecker_costs import OperatorCosts
 
@@ -159,10 +159,8 @@ class FactoredLookup(nn.Module):
 
 def materialise(layer: KroneckerLinear) -> Tensor:
     """Σ A ⊗ B, (m, n), multiplied out in float64."""
-    a, b = layer.factor_a.detach().double(), layer.factor_b.detach().double()
-    # (r, m1, n1) and (r, m2, n2) → (m1, m2, n1, n2) → (m, n)
-    blocks = torch.einsum("rij,rkl->ikjl", a, b)
-    return blocks.reshape(layer.out_features, layer.in_features).to(layer.factor_a.dtype)
+    a, b = layer.factor_a.detach(), layer.factor_b.detach()
+    return kronecker_sum(a.double(), b.double()).to(a.dtype)
 
 
 def _choose(

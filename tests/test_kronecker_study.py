@@ -176,7 +176,7 @@ def setting(teacher, tmp_path_factory):
 
 def test_cells_train_test_and_are_read_back(setting, tmp_path):
     out, runs = tmp_path / "out", tmp_path / "runs"
-    cells = ("kronecker-8.two-stage", "low-rank-8.no-task-kd", "kronecker-cut.no-pretraining")
+    cells = ("kronecker-8.two-stage", "low-rank-8.no-task-kd", "kronecker-cut-fitted.no-pretraining")
     records = list(study(cells, [0], setting, out, runs))
     first, second, cut = records
     assert (
@@ -187,7 +187,7 @@ def test_cells_train_test_and_are_read_back(setting, tmp_path):
     assert first["recipe"]["stages"][0]["weights"]["hidden"] > 0
     assert second["recipe"]["stages"][0]["weights"]["hidden"] == 0
     assert first["test"]["pairs"] == 20
-    folder = runs / "toy.kronecker-cut.no-pretraining.seed0" / "model"
+    folder = runs / "toy.kronecker-cut-fitted.no-pretraining.seed0" / "model"
     assert len((folder / "vocab.txt").read_text().split()) == models.read_config(folder).vocab_size == 8192
     assert cut["teacher_test"] == first["teacher_test"], "compared with the teacher that has all its words"
     assert first["kept"] == first["test"]["accuracy"] / first["teacher_test"]["accuracy"]

@@ -13,10 +13,12 @@ from mobilebert_export.commands.audit import reading
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from torch import nn
 
     from models import EncoderConfig
     from models.config import KroneckerRule
     from models.kronecker_compress import FactoredLayer
+    from models.kronecker_fit import Inputs
     from models.kronecker_search import Candidate
 
 
@@ -50,6 +52,10 @@ def kronecker(
         int | None,
         Option(help="Products in the sum of the word embedding, with --low-rank or --search."),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        Option(help="TSV of text pairs; factors err least in what layers return on them, not in weights."),
+    ] = None,
     seq_len: Annotated[int, Option(min=1, help="Tokens that FLOPs are counted for.")] = 128,
     out: Annotated[Path | None, Option(help="Model directory to write.")] = None,
     json_file: Annotated[Path | None, Option("--json", help="Write the table here as JSON.")] = None,
@@ -58,9 +64,10 @@ def kronecker(
 ) -> None:
     """Store an encoder's matrices as sums of Kronecker products.
 
-    Each picked matrix becomes its nearest sum of products (Van Loan and Pitsianis), the rest is copied; shown
-    are relative Frobenius errors, parameters, and FLOPs of the layers' linear maps, before and after. Train
-    the result: without distillation it is far from the model it came from.
+    Each picked matrix becomes its nearest sum of products (Van Loan and Pitsianis), or with --calibration the
+    sum whose outputs are nearest; the rest is copied. Shown are relative errors, parameters, and FLOPs of the
+    layers' linear maps, before and after. Train the result: without distillation it is far from the model it
+    came from.
     """
     from matching.output import check_output, replacing
 
@@ -72,6 +79,8 @@ def kronecker(
         raise KroneckerRequestError("--words-rank goes with --low-rank and --search")
     if search and max_parameters is None and max_flops is None:
         raise KroneckerRequestError("--search needs --max-parameters, --max-flops or both")
+    if calibration is not None and (search or dry_run):
+        raise KroneckerRequestError("--calibration fits weights; leave out --search and --dry-run")
     if not (search or dry_run) and out is None:
         raise KroneckerRequestError("--out is missing; give a model directory to write, or --dry-run")
     if out is not None and out.exists() and not force:
@@ -87,7 +96,7 @@ def kronecker(
         found = _search(model, budget, sums, seq_len, top)
     else:
         source = _Source(preset, low_rank, factors, rank, words_rank)
-        found = _compress(model, source, seq_len, None if dry_run else out)
+        found = _compress(model, source, seq_len, None if dry_run else out, calibration)
     if json_file is not None:
         with replacing(json_file, force=force) as partial:
             partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -113,7 +122,9 @@ class _Source:
         return preset_rules(config, self.preset or "", self.rank)
 
 
-def _compress(model: str, source: _Source, seq_len: int, out: Path | None) -> dict[str, Any]:
+def _compress(
+    model: str, source: _Source, seq_len: int, out: Path | None, calibration: Path | None
+) -> dict[str, Any]:
     """Count, and with `out` compress and save; print the table and return it."""
     from models import MatcherSettings, load_pretrained, save_pretrained
     from models.kronecker_compress import compress
@@ -124,8 +135,10 @@ def _compress(model: str, source: _Source, seq_len: int, out: Path | None) -> di
     rules = source.rules(config)
     layers = plan(config, rules)
     if out is not None and directory is not None:
-        with reading("nearest Kronecker products") as progress:
-            compressed, layers = compress(load_pretrained(directory), rules, progress)
+        dense = load_pretrained(directory)
+        inputs = None if calibration is None else _inputs(dense, directory, calibration)
+        with reading("Kronecker products") as progress:
+            compressed, layers = compress(dense, rules, progress, inputs)
         has_tokenizer = all((directory / name).is_file() for name in TOKENIZER_FILES)
         has_settings = (directory / "matcher.json").is_file()
         save_pretrained(
@@ -144,6 +157,16 @@ def _compress(model: str, source: _Source, seq_len: int, out: Path | None) -> di
         "after": after,
         "layers": [asdict(layer) for layer in layers],
     }
+
+
+def _inputs(model: nn.Module, directory: Path, calibration: Path) -> dict[str, Inputs]:
+    """What the layers of a model read in the pairs of a file."""
+    from distill.student import inputs_of
+    from matching.wordpiece import PairTokenizer
+    from models.layers import encoder_of
+    from quantize.calibration import read_calibration
+
+    return inputs_of(encoder_of(model), PairTokenizer.load(directory), read_calibration(calibration))
 
 
 def _search(
@@ -176,7 +199,8 @@ def _show_layers(
     title: str, layers: list[FactoredLayer], before: dict[str, int], after: dict[str, int]
 ) -> None:
     """One row a layer, then the whole encoder; FLOPs in millions."""
-    table = _table(title, "layer", "W", "A", "B", "sums", "error", "parameters", "", "MFLOPs/token", "")
+    columns = ("W", "A", "B", "sums", "error", "of outputs", "parameters", "", "MFLOPs/token", "")
+    table = _table(title, "layer", *columns)
     for layer in layers:
         table.add_row(
             layer.name.removeprefix("encoder."),
@@ -184,7 +208,7 @@ def _show_layers(
             f"{layer.m1}×{layer.n1}",
             f"{layer.m2}×{layer.n2}",
             f"{layer.rank}",
-            "–" if layer.error is None else f"{layer.error:.4f}",
+            *("–" if error is None else f"{error:.4f}" for error in (layer.error, layer.output_error)),
             f"{layer.parameters_before:,}",
             f"{layer.parameters_after:,}",
             f"{2 * layer.macs_before / 1e6:.3f}",
