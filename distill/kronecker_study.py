@@ -25,6 +25,7 @@ from distill.mining import mine_pairs
 from distill.objectives import UNLABELLED
 from distill.pretraining import PretrainingPlan, pretrain, start
 from distill.recipe import Recipe, RecipeError, recipe
+from distill.run_folder import values_hash, weights_hash
 from distill.shards import Corpus
 from distill.strategies import strategy
 from distill.student import inputs_of, start_factored
@@ -268,7 +269,7 @@ def _run(name: str, seed: int, setting: Setting, runs: Path, label: str) -> dict
         "curves": {r["stage"]: r["curve"] for r in records},
         "dev": tested(student, tokenizer, dev),
         "test": tested(student, tokenizer, test),
-        "teacher_test": tested(teacher, PairTokenizer.load(setting.teacher), test),
+        "teacher_test": _teacher_tested(teacher, setting, test, runs),
     }
     record["kept"] = record["test"]["accuracy"] / record["teacher_test"]["accuracy"]
     return record
@@ -286,6 +287,17 @@ def tested(model: PairClassifier, tokenizer: PairTokenizer, data: LabelledPairs)
         "interval": metrics.wilson(int(right.sum()), len(right)),
         "f1": 2 * hits / named if named else 0.0,
     }
+
+
+def _teacher_tested(
+    teacher: PairClassifier, setting: Setting, data: LabelledPairs, runs: Path
+) -> dict[str, Any]:
+    """The teacher's own figures, which all cells of a data set share: worked out once."""
+    key = values_hash([weights_hash(teacher), *data.pairs], data.labels)
+    kept = runs / f"{setting.data.name}.teacher-{key[:12]}.json"
+    if not kept.is_file():
+        write_json(kept, tested(teacher, PairTokenizer.load(setting.teacher), data))
+    return cast(dict[str, Any], json.loads(kept.read_text(encoding="utf-8")))
 
 
 def _within(plan: Recipe, budget: Budget, seed: int) -> Recipe:
