@@ -1,6 +1,7 @@
 """Every factor shape of the same size on a model's own matrices: which sum of products is nearest?
 
-    python benchmarks/kronecker_shapes.py results/kronecker/shapes.json --model runs/teacher/model --part 0.135
+    python benchmarks/kronecker_shapes.py results/kronecker/shapes.json \
+        --model runs/teacher/model --part 0.135
 
 For each linear map inside the layers and each shape of A that divides it, as many products as `--part` of the
 matrix's parameters allow; the relative Frobenius error is the tail of the singular values of the rearranged
