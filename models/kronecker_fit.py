@@ -26,6 +26,8 @@ _UNREAD = 0.1
 _SWEEPS, _GAIN = 200, 1e-4
 # Unknowns of one least-squares problem, whose normal equations are a dense matrix.
 _UNKNOWNS = 4096
+# Pivots of Cholesky's factor, smallest over largest, below which equations are taken for singular.
+_REGULAR = 1e-5
 
 
 class Inputs:
@@ -214,7 +216,10 @@ def _alternate(weight: Tensor, covariance: Tensor, m1: int, n1: int, rank: int) 
 
 
 def _solve(normal: Tensor, right: Tensor) -> Tensor:
-    """Normal equations; products that coincide leave them singular, the smallest solution is taken."""
+    """Normal equations; of products that coincide, which leave them singular, the smallest solution."""
+    factor, failed = torch.linalg.cholesky_ex(normal)
+    if not failed and factor.diagonal().min() > _REGULAR * factor.diagonal().max():
+        return torch.cholesky_solve(right, factor)
     return torch.linalg.lstsq(normal, right, driver="gelsd").solution
 
 
