@@ -7,7 +7,8 @@ may be made narrower here and its readers' weights larger there, without any cha
 - ReLU(d·x) = d·ReLU(x) for d > 0: one scale per hidden unit of a feed-forward network;
 - (q / d)ᵀ(d ∘ k) = qᵀk, and softmax ignores a constant added to every key: a scale per channel of a head, and
   a shift of the keys;
-- a column of the word table may be divided by what the convolution's columns are multiplied with.
+- a column of the word table may be divided by what the convolution's columns are multiplied with;
+- every product A ⊗ B of a factored layer is (A·d) ⊗ (B/d): what lies between the two maps has free scales.
 
 All of it is folded into weights: nothing is left to do at run time. A scale is the geometric mean of what the
 activations and what the weights ask for (`balancing_scale`); it does not depend on the basis it starts from,
@@ -41,6 +42,7 @@ from quantize.algebra.streams import (
     find_streams,
     read,
 )
+from quantize.kronecker import FactoredLookup, TwoStepLinear
 
 INT8_STEPS = 255
 SYMMETRIC_STEPS = 127
@@ -335,6 +337,32 @@ def _words(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]
     yield _noises([tensor], scale)
 
 
+def _products(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]:
+    """Scale each product of a factored layer or lookup: one scale for all that lies between its two maps."""
+    for module in encoder_of(network).modules():
+        if not isinstance(module, TwoStepLinear | FactoredLookup) or module.rank == 1:
+            continue
+        rank, reader = module.rank, module.second if isinstance(module, TwoStepLinear) else module.rows
+        seen, weight = found[id(reader)][0], reader.weight.detach().clone()
+        if isinstance(module, FactoredLookup):
+            table = module.table.weight.detach().reshape(-1, rank)
+            seen = ChannelRange(table.amin(0), table.amax(0), seen.power)
+        # The products are the innermost axis of what the second map reads, (…, q·r).
+        low, high, power = (x.reshape(-1, rank) for x in (seen.low, seen.high, seen.power))
+        between = ChannelRange(low.amin(0), high.amax(0), power.mean(0))
+        rows = weight.shape[1] // rank
+        readers = weight.reshape(-1, rank), found[id(reader)][1].power.repeat_interleave(rows)
+        tensor = QuantisedTensor(between, (readers,))
+        scale = balancing_scale([tensor])
+        with torch.no_grad():
+            reader.weight.mul_(scale.repeat(rows))
+            if isinstance(module, TwoStepLinear):
+                module.first.weight.div_(scale.repeat(len(module.first.weight) // rank)[:, None])
+            else:
+                module.table.weight.div_(scale.repeat(module.columns))
+        yield _noises([tensor], scale)
+
+
 def _write(layer: nn.Linear, scale: Tensor, found: Measured) -> None:
     """Let a layer write x̃ where x = scale ∘ x̃."""
     with torch.no_grad():
@@ -358,4 +386,5 @@ _REWRITES: dict[str, Callable[[nn.Module, Measured], Iterator[tuple[float, float
     "hidden units": _hidden_units,
     "queries and keys": _keys,
     "word table": _words,
+    "products": _products,
 }

@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from models.config import ConfigError
 from models.kronecker import KroneckerEmbedding, KroneckerLinear, kronecker_sum
@@ -88,9 +87,10 @@ class TwoStepLinear(nn.Module):
     """y = (Σ A ⊗ B)x + bias in operators that every runtime has, without one that has nothing to do.
 
     Attributes:
-        first: weight (out, in) of the linear map applied first; the r products lie side by side, innermost.
-        second: weight of the other one.
-        bias: (m,) or None. It is part of the second map where that writes y in y's own order.
+        first: the linear map applied first; of its outputs the r products are the innermost axis.
+        second: the other one, of its inputs the r products are the innermost axis. It has the bias where it
+            writes y in y's own order.
+        bias: (m,), or None where there is none to add behind the second map.
     """
 
     bias: nn.Parameter | None
@@ -102,32 +102,32 @@ class TwoStepLinear(nn.Module):
         self.b_first = layer.b_first
         inner, outer = (b, a) if self.b_first else (a, b)
         # (r, p, q) → (p, r, q) → (p·r, q) and (r, p, q) → (p, q, r) → (p, q·r)
-        self.first = nn.Parameter(inner.transpose(0, 1).reshape(-1, inner.shape[2]).clone())
-        self.second = nn.Parameter(outer.permute(1, 2, 0).reshape(outer.shape[1], -1).clone())
+        bias = None if layer.bias is None else layer.bias.detach()
+        # y is in its own order if A came first; else if A's or B's side is 1 it is too.
+        in_order = (b if self.b_first else a).shape[1] == 1
+        self.first = _linear(inner.transpose(0, 1).reshape(-1, inner.shape[2]), None)
+        self.second = _linear(outer.permute(1, 2, 0).flatten(1), bias if in_order else None)
         self.rank, self.sizes = a.shape[0], (a.shape[1], a.shape[2], b.shape[1], b.shape[2])
-        bias = None if layer.bias is None else nn.Parameter(layer.bias.detach().clone())
-        self.register_parameter("bias", bias)
+        apart = None if bias is None or in_order else nn.Parameter(bias.clone())
+        self.register_parameter("bias", apart)
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, n) → (…, m)."""
         m1, n1, m2, n2 = self.sizes
         if self.b_first and n1 == m2 == 1:  # a low-rank matrix: nothing to reorder
-            return F.linear(F.linear(x, self.first), self.second, self.bias)
+            y: Tensor = self.second(self.first(x))
+            return y
         blocks = x.reshape(-1, n1, n2)
-        half = F.linear(blocks if self.b_first else _swapped(blocks), self.first)
+        half = self.first(blocks if self.b_first else _swapped(blocks))
         kept, new = (n1, m2) if self.b_first else (n2, m1)
         # (N, kept, new·r) → (N, kept, new, r) → (N, new, kept, r) → (N, new, kept·r)
         if kept > 1 and new > 1:
             half = half.reshape(-1, kept, new, self.rank).transpose(1, 2)
-        half = half.reshape(-1, new, kept * self.rank)
-        # What the second map writes is in y's order if A came first; else if A's or B's side is 1 it is too.
-        rows = m2 if self.b_first else m1
-        inside = self.bias if rows == 1 else None
-        y = F.linear(half, self.second, inside)
+        y = self.second(half.reshape(-1, new, kept * self.rank))
         if self.b_first:
             y = _swapped(y)
         y = y.reshape(*x.shape[:-1], self.out_features)
-        return y if self.bias is None or inside is not None else y + self.bias
+        return y if self.bias is None else y + self.bias
 
 
 class FactoredLookup(nn.Module):
@@ -135,7 +135,7 @@ class FactoredLookup(nn.Module):
 
     Attributes:
         table: the lookup, (v, k·r).
-        weight_b: (n, r), the row vectors as a linear map of r numbers.
+        rows: the row vectors as a linear map of r numbers, weight (n, r).
     """
 
     def __init__(self, layer: KroneckerEmbedding) -> None:
@@ -144,7 +144,7 @@ class FactoredLookup(nn.Module):
         self.columns, self.rank = a.shape[2], a.shape[1]
         table = a.transpose(1, 2).reshape(a.shape[0], -1).clone()
         self.table = nn.Embedding.from_pretrained(table, padding_idx=layer.padding_idx)
-        self.weight_b = nn.Parameter(layer.factor_b.detach().t().clone())
+        self.rows = _linear(layer.factor_b.detach().t(), None)
         self.embedding_dim = layer.embedding_dim
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -153,7 +153,7 @@ class FactoredLookup(nn.Module):
         if self.columns > 1:
             found = found.reshape(*ids.shape, self.columns, self.rank)
         # (…, k, r)·bᵀ → (…, k, n) → (…, d); of one product an outer product, no sum.
-        rows = found * self.weight_b[:, 0] if self.rank == 1 else F.linear(found, self.weight_b)
+        rows: Tensor = found * self.rows.weight[:, 0] if self.rank == 1 else self.rows(found)
         return rows.reshape(*ids.shape, self.embedding_dim)
 
 
@@ -198,13 +198,17 @@ def _lowered(layer: KroneckerLinear | KroneckerEmbedding, form: str) -> nn.Modul
         return nn.Embedding.from_pretrained(layer.weight.detach().clone(), padding_idx=layer.padding_idx)
     if form == "factored":
         return TwoStepLinear(layer)
-    dense = nn.Linear(layer.in_features, layer.out_features, bias=layer.bias is not None)
-    dense.to(layer.factor_a.dtype)
+    return _linear(materialise(layer), None if layer.bias is None else layer.bias.detach())
+
+
+def _linear(weight: Tensor, bias: Tensor | None) -> nn.Linear:
+    """A linear map with copies of these."""
+    made = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, dtype=weight.dtype)
     with torch.no_grad():
-        dense.weight.copy_(materialise(layer))
-        if layer.bias is not None:
-            dense.bias.copy_(layer.bias)
-    return dense
+        made.weight.copy_(weight)
+        if bias is not None:
+            made.bias.copy_(bias)
+    return made
 
 
 def _swapped(x: Tensor) -> Tensor:

@@ -1,16 +1,23 @@
 """Promise of quantize/equalisation: the same function, channels that share an int8 range fairly."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from benchmarks.equalisation import scale_norms
 from models import build
+from models.kronecker import KroneckerEmbedding, KroneckerLinear
+from models.kronecker_shapes import low_rank_rules, shape_rules
 from models.layers import NoNorm
 from quantize.algebra import simplify
 from quantize.algebra.proof import outputs_of, relative_difference
 from quantize.algebra.streams import Multiply
 from quantize.equalisation import equalise, measure_channels
+from quantize.kronecker import lower
+from quantize.kronecker_costs import costs_of
+from quantize.recipes import find_recipe
 from tests.test_algebra import encoded, randomise, tiny
 
 
@@ -56,6 +63,37 @@ def test_the_stream_of_a_rewritten_bert_shares_its_range_better_unless_the_head_
     assert streams["noise_after"] < 0.5 * streams["noise_before"]
     tied = build(tiny("rewritten-bert"), "pretraining").double()
     assert equalise(simplify(tied).network, encoded(1)).report["streams"]["groups"] == 0
+
+
+@pytest.mark.parametrize("low_rank", [True, False])
+@pytest.mark.parametrize("words", [1, 4], ids=["one product a word", "four products a word"])
+def test_products_of_factored_layers_share_their_ranges_better_and_compute_the_same(low_rank, words):
+    dense = tiny("bert-base")
+    width = dense.hidden_size
+    rules = (
+        low_rank_rules(dense, 6, words)
+        if low_rank
+        else shape_rules(dense, (width // 2, width // 2), (4, 2), width // words, 3, words)
+    )
+    model = randomise(build(replace(dense, kronecker=rules), "pair_classifier").double())
+    with torch.no_grad():  # one product with a first factor ten thousand times the others, as small a second
+        for part in model.modules():
+            if isinstance(part, KroneckerLinear):
+                large, small = (
+                    (part.factor_b, part.factor_a) if part.b_first else (part.factor_a, part.factor_b)
+                )
+                large[1] *= 1e4
+                small[1] /= 1e4
+            elif isinstance(part, KroneckerEmbedding) and words > 1:
+                part.factor_a[:, 1] *= 1e4
+                part.factor_b[1] /= 1e4
+    lowered, _ = lower(model.eval(), "factored", costs_of(find_recipe("tflite", "int8")), [8])
+    done = equalise(simplify(lowered).network, encoded(1))
+    assert relative_difference(outputs_of(model, encoded()), outputs_of(done.network, encoded())) < 1e-10
+    found = done.report["products"]
+    layers = [part for part in model.modules() if isinstance(part, KroneckerLinear)]
+    assert found["groups"] == len(layers) + (words > 1)
+    assert found["noise_after"] < 0.1 * found["noise_before"]
 
 
 def test_hidden_units_and_keys_share_their_ranges_better():
