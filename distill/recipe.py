@@ -66,6 +66,11 @@ class Recipe:
         """Whether a stage compares layers as they are, which takes one teacher of equal shape."""
         return any(stage.weights.imitates for stage in self.stages)
 
+    @property
+    def soft_labelled(self) -> bool:
+        """Whether a stage learns from logits of all pairs that are worked out beforehand."""
+        return any(s.trains_head and s.weights.soft_labels and not s.weights.imitates for s in self.stages)
+
 
 _TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
 _TASK = Weights(soft_labels=1.0, hard_labels=0.2)

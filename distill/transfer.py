@@ -101,7 +101,8 @@ def distil(
         if stage.weights.imitates:
             loss = imitation_loss(stage, student, teacher, tokenizer, encoded, labels)
         elif stage.trains_head:
-            taught = targets or _teacher_alone(teacher, tokenizer, pairs, out)
+            asked = stage.weights.soft_labels and targets is None
+            taught = _teacher_alone(teacher, tokenizer, pairs, out) if asked else targets
             loss = _task_loss(stage, student, taught, tokenizer, encoded, labels)
         else:
             loss = _transfer_loss(stage, student, teacher, tokenizer, encoded)
@@ -172,22 +173,27 @@ def _transfer_loss(
 def _task_loss(
     stage: Stage,
     student: PairClassifier,
-    taught: TaskTargets,
+    taught: TaskTargets | None,
     tokenizer: PairTokenizer,
     encoded: EncodedPairs,
     labels: np.ndarray,
 ) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
+    """The task's loss; without anything taught, labels alone, all of which count alike."""
     targets = torch.from_numpy(np.asarray(labels, np.int64))
-    teacher_logits = torch.from_numpy(np.asarray(taught.logits, np.float32))
-    counts = torch.from_numpy(np.asarray(taught.weights, np.float32))
+    teacher_logits = None if taught is None else torch.from_numpy(np.asarray(taught.logits, np.float32))
+    counts = torch.ones(len(targets))
+    if taught is not None:
+        counts = torch.from_numpy(np.asarray(taught.weights, np.float32))
     weights = stage.weights
 
     def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
         inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
         index = torch.from_numpy(batch.index)
         logits = student(**inputs)
-        soft = soft_label_transfer(teacher_logits[index], logits, weights=counts[index])
         hard = labelled_cross_entropy(logits, targets[index], counts[index])
+        if teacher_logits is None:
+            return weights.hard_labels * hard, {"hard_labels": hard.item()}
+        soft = soft_label_transfer(teacher_logits[index], logits, weights=counts[index])
         parts = {"soft_labels": soft.item(), "hard_labels": hard.item()}
         return weights.soft_labels * soft + weights.hard_labels * hard, parts
 

@@ -186,6 +186,8 @@ def test_cells_train_test_and_are_read_back(setting, tmp_path):
     assert abs(second["parameters"] / first["parameters"] - 1) < 0.02, "forms of one size"
     assert first["recipe"]["stages"][0]["weights"]["hidden"] > 0
     assert second["recipe"]["stages"][0]["weights"]["hidden"] == 0
+    assert set(second["curves"]["task"][0]) == {"step", "loss", "hard_labels"}, "no teacher was asked"
+    assert not list((runs / "toy.low-rank-8.no-task-kd.seed0").glob("teacher_logits*"))
     assert first["test"]["pairs"] == 20
     folder = runs / "toy.kronecker-cut-fitted.no-pretraining.seed0" / "model"
     assert len((folder / "vocab.txt").read_text().split()) == models.read_config(folder).vocab_size == 8192

@@ -68,7 +68,7 @@ def distill(
         begun = None if start is None else models.find_directory(start)
         room = seat(models.preset(student), teacher[0], material.texts, out, seed=seed, start=begun)
     targets = None
-    if not plan.imitates:
+    if plan.soft_labelled or (level and not plan.imitates):
         with console.status("teachers label the pairs") as status:
             said = teachers_logits(
                 teacher,
