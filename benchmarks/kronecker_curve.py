@@ -5,7 +5,7 @@
 
 Exports every trained model of a cell (`mobilebert reproduce kronecker`) as float and int8 TFLite, factored,
 multiplied out and as the cost model chooses, measures all of them in one interleaved run and writes
-curve.json, curve.md and curve-latency.png. With `--pairs`, int8 may cost half a point of accuracy on them:
+curve.json, curve.md and curve-latency.png. With `--pairs`, int8 may cost a student half a point on them:
 products go back to float until it holds. Accuracy is that of the files as the cost model chooses them, each
 in its own runtime. Artefacts that are there are not made again.
 """
@@ -93,7 +93,7 @@ def main() -> None:
     console = Console(stderr=True)
     names = chosen.cell or sorted(p.stem for p in (chosen.results / "cells").glob("*.seed0.json"))
     records = {n: json.loads((chosen.results / "cells" / f"{n}.json").read_text("utf-8")) for n in names}
-    rows = export_all("teacher", chosen.teacher, chosen.artefacts, ("auto",), chosen.pairs, console)
+    rows = export_all("teacher", chosen.teacher, chosen.artefacts, ("auto",), None, console)
     for name in names:
         rows += export_all(name, chosen.runs / name / "model", chosen.artefacts, FORMS, chosen.pairs, console)
     measured, test = [row for row in rows if "failed" not in row], read_labelled(chosen.test)
