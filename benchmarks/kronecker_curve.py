@@ -167,6 +167,8 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     for number, cell in enumerate(cells):
         for quant, marker in zip(QUANTS, ("o", "s"), strict=True):
             points = [r for r in rows if r["cell"] == cell and r["quant"] == quant and r["form"] == "auto"]
+            if not points:
+                continue
             axes.scatter(
                 [row["time_of_float_teacher"] for row in points],
                 [100 * row["accuracy"] for row in points],
