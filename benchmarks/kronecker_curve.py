@@ -20,6 +20,7 @@ from typing import Any
 from rich.console import Console
 
 from android_bench.latency import compare
+from matching.out_of_domain import figures
 from matching.output import write_json
 from matching.split import LabelledPairs, read_labelled
 from mobilebert_export.exporter import ExportRequest, export
@@ -72,7 +73,7 @@ def accuracy(folder: Path, test: LabelledPairs) -> float:
     """Of an artefact, at its own threshold."""
     scorer = open_scorer(str(folder), 1)
     scores = scorer.score_all(test.pairs, lambda *_: None)
-    return float(((scores >= scorer.threshold) == (test.labels == 1)).mean())
+    return float(figures(test.labels, scores, scorer.threshold)["accuracy"])
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from matching.output import write_json
 from models import load_pretrained
 from models.kronecker import patches
+from models.kronecker_search import divisors
 from models.layers import encoder_of
 
 KEPT = 12
@@ -32,8 +33,8 @@ Shape = tuple[int, int, int, int, int]  # m1, n1, m2, n2, products
 def shapes(m: int, n: int, budget: int) -> list[Shape]:
     """Divisors and the most products of theirs that `budget` parameters hold, short of an exact sum."""
     found = []
-    for m1 in (d for d in range(1, m + 1) if m % d == 0):
-        for n1 in (d for d in range(1, n + 1) if n % d == 0):
+    for m1 in divisors(m):
+        for n1 in divisors(n):
             m2, n2 = m // m1, n // n1
             rank = budget // (m1 * n1 + m2 * n2)
             if 1 <= rank < min(m1 * n1, m2 * n2):

@@ -180,9 +180,9 @@ def _task_loss(
 ) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
     """The task's loss; without anything taught, labels alone, all of which count alike."""
     targets = torch.from_numpy(np.asarray(labels, np.int64))
-    teacher_logits = None if taught is None else torch.from_numpy(np.asarray(taught.logits, np.float32))
-    counts = torch.ones(len(targets))
+    teacher_logits, counts = None, torch.ones(len(targets))
     if taught is not None:
+        teacher_logits = torch.from_numpy(np.asarray(taught.logits, np.float32))
         counts = torch.from_numpy(np.asarray(taught.weights, np.float32))
     weights = stage.weights
 

@@ -139,8 +139,8 @@ def compress(
     if encoder.config.kronecker:
         raise KroneckerError("this model is Kronecker-factored already; compress the dense one it came from")
     planned = factored_layers(encoder, rules)
-    for layer in planned if inputs is not None else ():
-        if layer.name not in cast(Mapping[str, Inputs], inputs):
+    for layer in planned:
+        if inputs is not None and layer.name not in inputs:
             raise KroneckerError(f"{layer.name}: its inputs were not measured; leave it out of the rules")
     found, replaced = [], {}
     for done, layer in enumerate(planned, start=1):

@@ -191,9 +191,9 @@ def _alternate(weight: Tensor, covariance: Tensor, m1: int, n1: int, rank: int) 
     a, b, _ = nearest_kronecker(weight, m1, n1, rank)
     m2, n2 = b.shape[1:]
     blocks = covariance.reshape(n1, n2, n1, n2)
-    # W C by its blocks (i1, i2, j1, j2).
-    target = (weight @ covariance).reshape(m1, m2, n1, n2)
-    whole = float((weight * (weight @ covariance)).sum())
+    weighted = weight @ covariance
+    target = weighted.reshape(m1, m2, n1, n2)  # by its blocks (i1, i2, j1, j2)
+    whole = float((weight * weighted).sum())
     before = float("inf")
     for _ in range(_SWEEPS):
         # All of B for given A: row i2 of every B_k has the same normal equations, of r·n2 unknowns.

@@ -138,8 +138,8 @@ def _options(members: Sequence[_Member], rank: int) -> list[_Option]:
     """Every shape that divides and shrinks all matrices of a role."""
     first = members[0].layer
     lookup = first.name == WORDS
-    rows = [first.m] if lookup else _divisors(first.m)
-    options = (_option(members, (m1, n1), rank) for m1 in rows for n1 in _divisors(first.n))
+    rows = [first.m] if lookup else divisors(first.m)
+    options = (_option(members, (m1, n1), rank) for m1 in rows for n1 in divisors(first.n))
     return [option for option in options if option is not None]
 
 
@@ -159,7 +159,8 @@ def _option(members: Sequence[_Member], shape: tuple[int, int], rank: int) -> _O
     return _Option(shape, parameters, macs)
 
 
-def _divisors(number: int) -> list[int]:
+def divisors(number: int) -> list[int]:
+    """Of a whole number, ascending."""
     return [d for d in range(1, number + 1) if number % d == 0]
 
 

@@ -89,7 +89,7 @@ class TwoStepLinear(nn.Module):
     Attributes:
         first: the linear map applied first; of its outputs the r products are the innermost axis.
         second: the other one, of its inputs the r products are the innermost axis. It has the bias where it
-            writes y in y's own order.
+            writes all of y at once.
         bias: (m,), or None where there is none to add behind the second map.
     """
 
@@ -101,14 +101,14 @@ class TwoStepLinear(nn.Module):
         a, b = layer.factor_a.detach(), layer.factor_b.detach()
         self.b_first = layer.b_first
         inner, outer = (b, a) if self.b_first else (a, b)
-        # (r, p, q) → (p, r, q) → (p·r, q) and (r, p, q) → (p, q, r) → (p, q·r)
         bias = None if layer.bias is None else layer.bias.detach()
-        # y is in its own order if A came first; else if A's or B's side is 1 it is too.
-        in_order = (b if self.b_first else a).shape[1] == 1
+        # The second map writes a part of y for every row of the first factor; one bias fits one part.
+        whole = inner.shape[1] == 1
+        # (r, p, q) → (p, r, q) → (p·r, q) and (r, p, q) → (p, q, r) → (p, q·r)
         self.first = _linear(inner.transpose(0, 1).reshape(-1, inner.shape[2]), None)
-        self.second = _linear(outer.permute(1, 2, 0).flatten(1), bias if in_order else None)
+        self.second = _linear(outer.permute(1, 2, 0).flatten(1), bias if whole else None)
         self.rank, self.sizes = a.shape[0], (a.shape[1], a.shape[2], b.shape[1], b.shape[2])
-        apart = None if bias is None or in_order else nn.Parameter(bias.clone())
+        apart = None if bias is None or whole else nn.Parameter(bias.clone())
         self.register_parameter("bias", apart)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -18,19 +18,11 @@ from models.kronecker import KroneckerError, kronecker_sum, nearest_kronecker
 from models.kronecker_compress import compress
 from models.kronecker_fit import Inputs, fit_kronecker, measure_inputs
 from models.kronecker_shapes import WORDS, low_rank_rules, shape_rules
-from tests.test_networks import padded_batch, randomise
+from tests.test_kronecker import BATCH, SMALL
+from tests.test_networks import randomise
 from tests.test_training import toy_pairs
 from tests.test_wordpiece import MINILM
 
-CONFIG = EncoderConfig(
-    vocab_size=60,
-    hidden_size=48,
-    num_hidden_layers=2,
-    num_attention_heads=4,
-    intermediate_size=64,
-    max_position_embeddings=24,
-)
-BATCH = padded_batch(vocab=60, length=12)
 sides = st.integers(1, 4)
 
 
@@ -125,7 +117,7 @@ def test_words_that_are_read_more_often_are_kept_better(n1, rank):
 
 @pytest.fixture(scope="module")
 def dense():
-    return randomise(build(CONFIG, None, seed=0)).eval()
+    return randomise(build(SMALL, None, seed=0)).eval()
 
 
 def test_measured_inputs_are_those_of_real_tokens(dense):
@@ -144,7 +136,7 @@ def test_measured_inputs_are_those_of_real_tokens(dense):
 
 
 @pytest.mark.parametrize(
-    "rules", [shape_rules(CONFIG, (24, 24), (8, 2), 4, rank=2), low_rank_rules(CONFIG, 6, 12)]
+    "rules", [shape_rules(SMALL, (24, 24), (8, 2), 4, rank=2), low_rank_rules(SMALL, 6, 12)]
 )
 def test_a_fitted_model_reports_true_errors_and_is_nearer_to_the_dense_one(dense, rules):
     inputs = measure_inputs(dense, [BATCH])
@@ -178,7 +170,7 @@ def test_what_cannot_be_fitted_is_a_named_error(dense):
 
 
 def test_command_fits_factors_to_the_pairs_of_a_file(tmp_path, capsys):
-    config = EncoderConfig(**{**CONFIG.__dict__, "vocab_size": 30522, "max_position_embeddings": 64})
+    config = EncoderConfig(**{**SMALL.__dict__, "vocab_size": 30522, "max_position_embeddings": 64})
     models.save_pretrained(randomise(build(config, seed=0)), tmp_path / "dense", tokenizer_from=MINILM)
     pairs, labels = toy_pairs(20)
     rows = [f"{label}\t{a}\t{b}" for (a, b), label in zip(pairs, labels, strict=True)]

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from models import EncoderConfig, build
+from models import build
 from models.config import KroneckerRule
 from models.kronecker import KroneckerEmbedding, KroneckerLinear
 from models.kronecker_shapes import low_rank_rules, shape_rules
@@ -25,17 +25,9 @@ from quantize.kronecker import (
 from quantize.kronecker_costs import COSTS, OperatorCosts, costs_of, factored_work, linear_work
 from quantize.recipes import RECIPES
 from tests.conftest import ROOT
-from tests.test_networks import padded_batch, randomise
+from tests.test_kronecker import BATCH, SMALL
+from tests.test_networks import randomise
 
-SMALL = EncoderConfig(
-    vocab_size=60,
-    hidden_size=48,
-    num_hidden_layers=2,
-    num_attention_heads=4,
-    intermediate_size=64,
-    max_position_embeddings=24,
-)
-BATCH = padded_batch(vocab=60, length=12)
 CHEAP_PRODUCTS = OperatorCosts(fixed=1.0, mac=0.0, row=0.0, result=0.0, move=0.0)
 COSTLY_PRODUCTS = OperatorCosts(fixed=0.0, mac=1.0, row=0.0, result=0.0, move=0.0)
 sides = st.integers(1, 6)
