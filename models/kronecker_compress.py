@@ -17,7 +17,6 @@ from models.kronecker import (
     KroneckerError,
     KroneckerLinear,
     kronecker_macs,
-    kronecker_sum,
     nearest_kronecker,
     second_factor,
 )
@@ -49,7 +48,7 @@ class FactoredLayer:
     macs_after: int
     # ‖W − Σ A ⊗ B‖ / ‖W‖; None as long as no weights were looked at.
     error: float | None = None
-    # The same of what the layer returns, where factors were fitted to its inputs: `FittedFactors.error`.
+    # The same of what the layer returns, where factors were fitted to its inputs.
     output_error: float | None = None
 
 
@@ -179,9 +178,7 @@ def _filled(
         a, b, error = nearest_kronecker(weight, *shape)
         described, shift = replace(layer, error=error), torch.zeros(layer.m)
     else:
-        a, b, shift, output_error = fit_kronecker(weight, inputs, *shape)
-        left = torch.linalg.vector_norm(weight.detach() - kronecker_sum(a, b))
-        error = float(left / torch.linalg.vector_norm(weight.detach()))
+        a, b, shift, error, output_error = fit_kronecker(weight, inputs, *shape)
         described = replace(layer, error=error, output_error=output_error)
     with torch.no_grad():
         if isinstance(new, KroneckerEmbedding):

@@ -7,7 +7,7 @@ errors of the outputs; for low-rank factors this is the data-aware SVD of Chen e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -74,14 +74,17 @@ class FittedFactors(NamedTuple):
         a: (r, m1, n1), in the dtype of the matrix.
         b: (r, m2, n2).
         shift: (m,) what a linear map's bias gains, so that its outputs keep their mean; 0 of an embedding.
-        error: root mean square of the outputs' error over that of the outputs themselves, a linear map's
-            taken from their mean.
+        error: ‖W − Σ A ⊗ B‖ / ‖W‖, as of `nearest_kronecker`.
+        output_error: root mean square of the outputs' error over that of the outputs themselves, a linear
+            map's taken from their mean.
+        Both are 0 for an all-zero matrix.
     """
 
     a: Tensor
     b: Tensor
     shift: Tensor
     error: float
+    output_error: float
 
 
 def measure_inputs(encoder: Encoder, batches: Iterable[dict[str, Tensor]]) -> dict[str, Inputs]:
@@ -141,8 +144,11 @@ def fit_kronecker(weight: Tensor, inputs: Inputs, m1: int, n1: int, rank: int = 
     m, n = weight.shape
     m2, n2 = second_factor(m, n, m1, n1, rank)
     if not inputs.products.numel():
-        a, b, error = _fit_rows(exact, inputs.total, n1, rank)
-        return FittedFactors(a.to(weight.dtype), b.to(weight.dtype), torch.zeros(len(weight)), error)
+        often = (inputs.total + _UNREAD).sqrt()[:, None]
+        a, b = _fit_rows(exact, often, n1, rank)
+        return _fitted(
+            weight, a, b, torch.zeros_like(exact[0]), lambda x: torch.linalg.vector_norm(often * x)
+        )
     covariance = inputs.covariance
     average = covariance.diagonal().mean()
     covariance = covariance + _UNSEEN * average * torch.eye(len(covariance), dtype=torch.float64)
@@ -156,25 +162,28 @@ def fit_kronecker(weight: Tensor, inputs: Inputs, m1: int, n1: int, rank: int = 
         )
     else:
         a, b = _alternate(exact, covariance, m1, n1, rank)
+    return _fitted(weight, a, b, inputs.mean, lambda x: _norm(x, covariance))
+
+
+def _fitted(
+    weight: Tensor, a: Tensor, b: Tensor, mean: Tensor, of_outputs: Callable[[Tensor], Tensor]
+) -> FittedFactors:
+    """Factors with their errors: of the matrix, and by the norm of what a matrix returns."""
+    exact = weight.detach().double()
     left = exact - kronecker_sum(a, b)
-    error = _norm(left, covariance) / _norm(exact, covariance) if exact.any() else 0.0
-    shift = left @ inputs.mean
-    return FittedFactors(*_balanced(a, b, weight.dtype), shift.to(weight.dtype), error)
+    norms = (torch.linalg.vector_norm, of_outputs)
+    error, output_error = (float(norm(left) / whole) if (whole := norm(exact)) else 0.0 for norm in norms)
+    return FittedFactors(*_balanced(a, b, weight.dtype), (left @ mean).to(weight.dtype), error, output_error)
 
 
-def _fit_rows(table: Tensor, counts: Tensor, n1: int, rank: int) -> tuple[Tensor, Tensor, float]:
+def _fit_rows(table: Tensor, often: Tensor, n1: int, rank: int) -> tuple[Tensor, Tensor]:
     """Rows of b from a weighted SVD of the table's patches, then every word's best numbers on them."""
-    words = len(table)
-    weights = (counts + _UNREAD).sqrt().repeat_interleave(n1)[:, None]  # a word's patches count alike
-    rows = patches(table, words, n1)  # (v·n1, n2)
+    rows = patches(table, len(table), n1)  # (v·n1, n2)
+    weights = often.repeat_interleave(n1, dim=0)  # a word's patches count alike
     _, _, v = torch.linalg.svd(weights * rows, full_matrices=False)
     basis = v[:rank]  # orthonormal, (r, n2)
-    on_basis = rows @ basis.t()  # (v·n1, r)
-    left = weights * (rows - on_basis @ basis)
-    whole = torch.linalg.vector_norm(weights * rows)
-    error = float(torch.linalg.vector_norm(left) / whole) if whole else 0.0
-    a = on_basis.t().reshape(rank, words, n1)
-    return *_balanced(a, basis.reshape(rank, 1, -1), table.dtype), error
+    a = (rows @ basis.t()).t().reshape(rank, len(table), n1)
+    return a, basis[:, None]  # (r, v, n1), (r, 1, n2)
 
 
 def _fit_low_rank(weight: Tensor, covariance: Tensor, rank: int) -> tuple[Tensor, Tensor]:
@@ -223,9 +232,9 @@ def _solve(normal: Tensor, right: Tensor) -> Tensor:
     return torch.linalg.lstsq(normal, right, driver="gelsd").solution
 
 
-def _norm(matrix: Tensor, covariance: Tensor) -> float:
+def _norm(matrix: Tensor, covariance: Tensor) -> Tensor:
     """‖M C^½‖."""
-    return float((matrix * (matrix @ covariance)).sum().clamp_min(0).sqrt())
+    return (matrix * (matrix @ covariance)).sum().clamp_min(0).sqrt()
 
 
 def _balanced(a: Tensor, b: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

@@ -40,7 +40,7 @@ def reads(n, seed, tokens=200):
 
 
 def output_error(weight, a, b, shift, x):
-    """As `FittedFactors.error`, over the vectors themselves."""
+    """As `FittedFactors.output_error`, over the vectors themselves."""
     whole = x @ weight.t()
     left = whole - (x @ kronecker_sum(a, b).t() + shift)
     return float(left.square().sum().sqrt() / (whole - whole.mean(0)).square().sum().sqrt())
@@ -52,7 +52,7 @@ def test_no_other_a_for_the_same_b_errs_less_and_the_nearest_products_err_more(m
     rank = min(rank, m1 * n1, m2 * n2)
     weight = drawn(m1 * m2, n1 * n2, seed=seed)
     x, inputs = reads(n1 * n2, seed + 1)
-    a, b, shift, error = fit_kronecker(weight, inputs, m1, n1, rank)
+    a, b, shift, _, error = fit_kronecker(weight, inputs, m1, n1, rank)
     assert error == pytest.approx(output_error(weight, a, b, shift, x), rel=1e-2, abs=2e-3)
     near_a, near_b, _ = nearest_kronecker(weight, m1, n1, rank)
     near_shift = (weight - kronecker_sum(near_a, near_b)) @ x.mean(0)
@@ -81,7 +81,7 @@ def test_low_rank_error_is_the_tail_of_the_singular_values_of_the_centred_output
     root = scipy.linalg.sqrtm(covariance)
     sigma = np.linalg.svd(weight.numpy() @ root, compute_uv=False)
     expected = np.sqrt((sigma[rank:] ** 2).sum() / (sigma**2).sum())
-    a, b, _, error = fit_kronecker(weight, inputs, 9, 1, rank)
+    a, b, _, _, error = fit_kronecker(weight, inputs, 9, 1, rank)
     assert error == pytest.approx(expected, rel=1e-9)
     sizes = [torch.linalg.vector_norm(f, dim=(1, 2)) for f in (a, b)]
     torch.testing.assert_close(*sizes, msg="weight decay is to take from both factors alike")
@@ -93,7 +93,7 @@ def test_inputs_without_a_preferred_direction_give_the_nearest_products():
     inputs.add(torch.cat([torch.eye(8), -torch.eye(8)]))
     nearest = nearest_kronecker(weight, 3, 2, 2)
     fitted = fit_kronecker(weight, inputs, 3, 2, 2)
-    assert fitted.error == pytest.approx(nearest.error, rel=1e-4)
+    assert fitted.output_error == pytest.approx(nearest.error, rel=1e-4)
     torch.testing.assert_close(kronecker_sum(*fitted[:2]), kronecker_sum(*nearest[:2]), atol=2e-2, rtol=0)
     assert not fitted.shift.abs().max() > 1e-9, "a mean of zero shifts nothing"
 
@@ -105,7 +105,7 @@ def test_words_that_are_read_more_often_are_kept_better(n1, rank):
     often, seldom = torch.arange(3).repeat(500), torch.arange(12).repeat(5)
     for ids in (often, seldom):
         inputs.add(ids)
-    a, b, _, error = fit_kronecker(table, inputs, 12, n1, rank)
+    a, b, _, _, error = fit_kronecker(table, inputs, 12, n1, rank)
     left = (table - kronecker_sum(a, b)).square().sum(1)
     near = (table - kronecker_sum(*nearest_kronecker(table, 12, n1, rank)[:2])).square().sum(1)
     assert left[:3].sum() < near[:3].sum()
@@ -151,11 +151,19 @@ def test_a_fitted_model_reports_true_errors_and_is_nearer_to_the_dense_one(dense
     for layer in layers:
         weight = dense.get_submodule(layer.name).weight
         module = fitted.get_submodule(layer.name)
-        if layer.name != WORDS:
-            factors = kronecker_sum(module.factor_a, module.factor_b)
-            left = torch.linalg.vector_norm(weight - factors) / torch.linalg.vector_norm(weight)
-            assert layer.error == pytest.approx(left.item(), rel=1e-4)
+        words = layer.name == WORDS
+        whole = module.weight if words else kronecker_sum(module.factor_a, module.factor_b)
+        left = torch.linalg.vector_norm(weight - whole) / torch.linalg.vector_norm(weight)
+        assert layer.error == pytest.approx(left.item(), rel=1e-4)
         assert 0 < layer.output_error < 1
+
+
+@pytest.mark.parametrize("shape", [(6, 1, 2), (3, 2, 1)])
+def test_an_all_zero_matrix_is_fitted_without_error(shape):
+    fitted = fit_kronecker(torch.zeros(6, 4), reads(4, 0)[1], *shape)
+    assert (fitted.error, fitted.output_error) == (0.0, 0.0)
+    assert not kronecker_sum(fitted.a, fitted.b).any()
+    assert not fitted.shift.any()
 
 
 def test_what_cannot_be_fitted_is_a_named_error(dense):
