@@ -9,8 +9,8 @@ from distill.cut_vocabulary import frequent_entries, with_entries, write_cut_tok
 from distill.student import seat
 from matching.wordpiece import PairTokenizer, TokenizerFileError
 from models import ConfigError, EncoderConfig, ModelFileError, build, save_pretrained
-from tests.test_training import WORDS
 from tests.test_wordpiece import MINILM
+from tests.toys import WORDS
 
 TEXTS = [f"How do I {a} my {b}?" for a in WORDS for b in WORDS]
 SIZE = 700

@@ -16,8 +16,8 @@ from matching.loop import ResumeError
 from matching.wordpiece import PairTokenizer
 from models import ConfigError, EncoderConfig, build
 from tests.test_networks import SMALL_MOBILE, padded_batch, randomise
-from tests.test_training import toy_pairs
 from tests.test_wordpiece import MINILM
+from tests.toys import toy_pairs
 
 SHAPE = (2, 5, 7)  # B, T, N
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])

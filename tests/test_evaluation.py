@@ -13,6 +13,7 @@ from matching.length_divergence import Quartiles, pairwise, word_counts
 from matching.split import read_labelled
 from mobilebert_export.cli import main
 from tests.tiny_artefacts import WORDS, onnx_model, write_artefact
+from tests.toys import write_pairs
 
 
 def biased_pairs(count, seed=0):
@@ -24,12 +25,6 @@ def biased_pairs(count, seed=0):
     labels = (rng.random(count) < 0.6 - 0.4 * np.tanh(divergence)).astype(np.int64)
     probabilities = 1 / (1 + np.exp(-(1.5 * (2 * labels - 1) + 1.5 * rng.normal(size=count))))
     return pairs, labels, probabilities
-
-
-def write_pairs(path, pairs, labels):
-    rows = [f"{label}\t{a}\t{b}" for (a, b), label in zip(pairs, labels, strict=True)]
-    path.write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n", encoding="utf-8")
-    return path
 
 
 def test_adversarial_test_in_memory_is_the_one_chosen_from_the_file(tmp_path):

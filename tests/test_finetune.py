@@ -16,8 +16,8 @@ from matching.start import start_model
 from mobilebert_export.commands.finetune import FinetuneUsageError
 from mobilebert_export.commands.finetune import finetune as command
 from models import EncoderConfig, build, load_pretrained, save_pretrained
-from tests.test_training import toy_pairs
 from tests.test_wordpiece import MINILM
+from tests.toys import toy_pairs, write_pairs
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64)
 
@@ -32,7 +32,7 @@ def toy_folder(folder, task="mrpc", count=40):
     for seed, (name, size) in enumerate((("train", count), ("dev", 16), ("test", 16))):
         pairs, labels = toy_pairs(size, seed=seed)
         shown = [4.0 * y + 0.5 for y in labels] if task == "sts-b" else labels
-        write(folder / f"{name}.tsv", [(y, a, b) for (a, b), y in zip(pairs, shown, strict=True)])
+        write_pairs(folder / f"{name}.tsv", pairs, shown)
     return folder
 
 

@@ -20,8 +20,8 @@ from models.kronecker_fit import Inputs, fit_kronecker, measure_inputs
 from models.kronecker_shapes import WORDS, low_rank_rules, shape_rules
 from tests.test_kronecker import BATCH, SMALL
 from tests.test_networks import randomise
-from tests.test_training import toy_pairs
 from tests.test_wordpiece import MINILM
+from tests.toys import toy_pairs, write_pairs
 
 sides = st.integers(1, 4)
 
@@ -180,9 +180,7 @@ def test_what_cannot_be_fitted_is_a_named_error(dense):
 def test_command_fits_factors_to_the_pairs_of_a_file(tmp_path, capsys):
     config = EncoderConfig(**{**SMALL.__dict__, "vocab_size": 30522, "max_position_embeddings": 64})
     models.save_pretrained(randomise(build(config, seed=0)), tmp_path / "dense", tokenizer_from=MINILM)
-    pairs, labels = toy_pairs(20)
-    rows = [f"{label}\t{a}\t{b}" for (a, b), label in zip(pairs, labels, strict=True)]
-    (tmp_path / "pairs.tsv").write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n")
+    write_pairs(tmp_path / "pairs.tsv", *toy_pairs(20))
 
     def run(*arguments):
         given = ["--model", tmp_path / "dense", "--calibration", tmp_path / "pairs.tsv", *arguments]

@@ -37,8 +37,8 @@ from models.kronecker_shapes import costs, low_rank_rules, preset_rules, shape_r
 from models.layers import EncoderOutput
 from tests.test_networks import randomise
 from tests.test_pretraining_corpus import text
-from tests.test_training import toy_pairs
 from tests.test_wordpiece import MINILM
+from tests.toys import toy_pairs, write_pairs
 
 CONFIG = EncoderConfig(
     vocab_size=30522,
@@ -162,9 +162,7 @@ def setting(teacher, tmp_path_factory):
     data = folder / "toy"
     data.mkdir()
     for seed, (part, count) in enumerate({"train": 16, "dev": 12, "test": 20}.items()):
-        pairs, labels = toy_pairs(count, seed=seed)
-        rows = [f"{label}\t{a}\t{b}" for (a, b), label in zip(pairs, labels, strict=True)]
-        (data / f"{part}.tsv").write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n")
+        write_pairs(data / f"{part}.tsv", *toy_pairs(count, seed=seed))
     models.save_pretrained(teacher, folder / "taught" / "model", tokenizer_from=MINILM)
     models.save_pretrained(build(CONFIG, None, seed=3), folder / "encoder", tokenizer_from=MINILM)
     (folder / "text.txt").write_text(text(60))
@@ -322,10 +320,8 @@ def test_middle_features_are_the_cls_row_of_the_middle_layer_whatever_the_batch(
 
 
 def test_command_draws_models_side_by_side_and_keeps_the_coordinates(setting, tmp_path):
-    pairs = tmp_path / "pairs.tsv"
     toys, labels = toy_pairs(36)
-    rows = [f"{label}\t{a}\t{b}" for (a, b), label in zip(toys, labels, strict=True)]
-    pairs.write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n")
+    pairs = write_pairs(tmp_path / "pairs.tsv", toys, labels)
     out = tmp_path / "middle.png"
     model = ["--model", str(setting.teacher)]
     with pytest.raises(SystemExit) as end:

@@ -21,8 +21,8 @@ from models import ConfigError, EncoderConfig, build, load_pretrained, save_pret
 from models.rewrite import fit_linear, fit_no_norm, rewrite
 from tests import small_matcher
 from tests.test_networks import SMALL_MOBILE, padded_batch, randomise
-from tests.test_training import toy_pairs
 from tests.test_wordpiece import MINILM
+from tests.toys import toy_pairs, write_pairs
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
 
@@ -198,17 +198,9 @@ def test_recovery_brings_the_feature_maps_nearer(teacher, tmp_path):
     assert agree.mean() > 0.95
 
 
-def write_pairs(path, count, seed):
-    pairs, labels = toy_pairs(count, seed=seed)
-    rows = "".join(f"{y}\t{a}\t{b}\n" for (a, b), y in zip(pairs, labels, strict=True))
-    path.write_text("label\tsentence1\tsentence2\n" + rows, encoding="utf-8")
-    return path
-
-
 def test_command_records_accuracy_before_after_fit_and_after_recovery(teacher, tmp_path):
-    train, dev, test = (
-        write_pairs(tmp_path / f"{n}.tsv", 48, i) for i, n in enumerate(("train", "dev", "test"))
-    )
+    parts = enumerate(("train", "dev", "test"))
+    train, dev, test = (write_pairs(tmp_path / f"{n}.tsv", *toy_pairs(48, seed=i)) for i, n in parts)
     given = {"model": teacher[2], "calibration": train, "recover_pairs": train, "dev": dev, "test": test}
     given |= {"steps": 6, "batch_size": 16}
     command(**given, out=tmp_path / "out")

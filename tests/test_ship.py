@@ -16,8 +16,8 @@ from matching.wordpiece import PairTokenizer
 from mobilebert_export.cli import main
 from mobilebert_export.scoring import open_scorer
 from models import ConfigError, EncoderConfig, build, save_pretrained
-from tests.test_training import WORDS, toy_pairs
 from tests.test_wordpiece import MINILM
+from tests.toys import WORDS, toy_pairs
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
 

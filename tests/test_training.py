@@ -17,18 +17,10 @@ from matching.matchers import EncoderMatcher
 from matching.train import predict_logits
 from models import EncoderConfig, build
 from tests.test_wordpiece import MINILM
+from tests.toys import toy_pairs
 
 CONFIG = LoopConfig(epochs=3, batch_size=8, learning_rate=3e-3, checkpoint_every=4, evaluate_every=5)
 SMALL_BERT = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
-WORDS = ["swim", "learn", "best", "phone", "money", "india", "python", "cook", "rice", "run"]
-
-
-def toy_pairs(count=48, seed=0):
-    """Pairs whose label a single word gives away: learnable in a few steps."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 2, count)
-    texts = [" ".join(rng.choice(WORDS, rng.integers(2, 6))) for _ in range(count)]
-    return [(t, f"{'yes' if y else 'no'} {t}") for t, y in zip(texts, labels, strict=True)], labels
 
 
 def run(out, config=CONFIG):
