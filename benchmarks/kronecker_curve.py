@@ -3,11 +3,12 @@
     python benchmarks/kronecker_curve.py --runs runs/kronecker --results results/kronecker \
         --teacher runs/teacher/model --test ../shared/data/qqp/test.tsv --pairs ../shared/data/qqp/dev.tsv
 
-Exports every trained model of a cell (`mobilebert reproduce kronecker`) as float and int8 TFLite, factored,
-multiplied out and as the cost model chooses, measures all of them in one interleaved run and writes
-curve.json, curve.md and curve-latency.png. With `--pairs`, int8 may cost a student half a point on them:
-products go back to float until it holds. Accuracy is that of the files as the cost model chooses them, each
-in its own runtime. Artefacts that are there are not made again.
+Exports every trained model of a cell (`mobilebert reproduce kronecker`) as float and int8 TFLite, as the cost
+model chooses, factored and multiplied out (a form that the cost model chooses everywhere is the same file),
+measures all of them in one interleaved run and writes curve.json, curve.md and curve-latency.png. With
+`--pairs`, int8 may cost a student half a point on them: products go back to float until it holds. Accuracy is
+that of the files as the cost model chooses them, each in its own runtime. Artefacts that are there are not
+made again.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from mobilebert_export.exporter import ExportRequest, export
 from mobilebert_export.scoring import open_scorer
 from mobilebert_export.verification import VerificationError
 
-FORMS = ("factored", "materialised", "auto")
+FORMS = ("auto", "factored", "materialised")
 QUANTS = ("none", "int8")
 # Latency is that of the longest, padded.
 LENGTHS = (32, 128)
@@ -41,7 +42,10 @@ def export_all(
     """An artefact for each number format and form; one that fails verification is a row with the reason."""
     found = []
     for quant in QUANTS:
+        chosen: set[str] = set()
         for form in forms:
+            if chosen == {form}:
+                continue
             folder = out / f"{name}-{quant}-{form}"
             row = {"cell": name, "quant": quant, "form": form, "folder": folder.name}
             if not folder.is_dir():
@@ -57,6 +61,8 @@ def export_all(
                     continue
             report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
             layers = [layer["form"] for layer in report["kronecker"]]
+            if form == "auto":
+                chosen = set(layers)
             found.append(
                 row
                 | {
@@ -145,8 +151,9 @@ def to_markdown(result: dict[str, Any]) -> str:
             lines.append(f"| {row['cell']} | {row['quant']} | {row['form']} | {row['failed']} | | | | |")
             continue
         scored, counted = "accuracy" in row, "parameters" in row
+        chosen = f", {row['factored_layers']} of {row['layers']} factored" if row["layers"] else ""
         lines.append(
-            f"| {row['cell']} | {row['quant']} | {row['form']} | "
+            f"| {row['cell']} | {row['quant']} | {row['form']}{chosen} | "
             f"{format(row['parameters'], ',') if counted else ''} | {row['bytes'] / 1e6:.1f} | "
             f"{row['time_of_float_teacher']:.2f} | {format(row['accuracy'], '.4f') if scored else ''} | "
             f"{format(row['kept'], '.1%') if scored else ''} |"
