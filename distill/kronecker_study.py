@@ -213,7 +213,7 @@ def run_cell(name: str, seed: int, setting: Setting, out: Path, runs: Path) -> d
 
     Raises:
         RecipeError: an unknown cell, or one with pretraining and no corpus.
-        ResumeError: `runs` holds a run of other settings.
+        ResumeError: `runs` holds a run, or a pretrained student, of other settings.
     """
     parse_cell(name)
     label = f"{setting.data.name}.{name}.seed{seed}"
@@ -265,6 +265,7 @@ def _run(name: str, seed: int, setting: Setting, runs: Path, label: str) -> dict
         "pairs": len(pairs),
         "recipe": asdict(plan),
         "pretraining_steps": setting.budget.pretraining_steps if pretrains else 0,
+        "pretraining_batch": setting.budget.pretraining_batch if pretrains else 0,
         "seconds": sum(r["seconds"] for r in records),
         "curves": {r["stage"]: r["curve"] for r in records},
         "dev": tested(student, tokenizer, dev),
@@ -332,8 +333,6 @@ def _pretrained(form: str, rules: Rules, setting: Setting, runs: Path) -> Path:
     if setting.corpus is None:
         raise RecipeError(f"{form}: pretraining needs token shards; give --corpus, or cells without it")
     folder = runs / f"pretrained-{form}"
-    if (folder / "model").is_dir():
-        return folder / "model"
     corpus, budget = Corpus(setting.corpus), setting.budget
     teacher = bare_teacher(encoder_of(load_pretrained(setting.encoder)), strategy("kronecker-encoder"))
     engine = EngineConfig(
@@ -342,8 +341,10 @@ def _pretrained(form: str, rules: Rules, setting: Setting, runs: Path) -> Path:
     plan = PretrainingPlan("kronecker-encoder", 0, engine, ExampleRecipe())
     student = start(replace(teacher.config, kronecker=rules), copy.deepcopy(teacher), plan, corpus)
     with torch.random.fork_rng():
+        # A finished run is read back; one of another budget is refused.
         pretrain(student, teacher, corpus, plan, folder)
-    save_pretrained(student, folder / "model", tokenizer_from=setting.encoder)
+    if not (folder / "model").is_dir():
+        save_pretrained(student, folder / "model", tokenizer_from=setting.encoder)
     return folder / "model"
 
 

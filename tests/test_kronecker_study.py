@@ -187,6 +187,7 @@ def test_cells_train_test_and_are_read_back(setting, tmp_path):
     assert set(second["curves"]["task"][0]) == {"step", "loss", "hard_labels"}, "no teacher was asked"
     assert not list((runs / "toy.low-rank-8.no-task-kd.seed0").glob("teacher_logits*"))
     assert first["test"]["pairs"] == 20
+    assert [(r["pretraining_steps"], r["pretraining_batch"]) for r in records] == [(2, 4), (2, 4), (0, 0)]
     folder = runs / "toy.kronecker-cut-fitted.no-pretraining.seed0" / "model"
     assert len((folder / "vocab.txt").read_text().split()) == models.read_config(folder).vocab_size == 8192
     assert cut["teacher_test"] == first["teacher_test"], "compared with the teacher that has all its words"
@@ -219,6 +220,29 @@ def test_first_stage_learns_from_a_bare_encoder_and_needs_its_words_for_no_other
     capsys.readouterr()
     assert run("pkt", tmp_path / "b") == 2
     assert "holds no pretraining head" in capsys.readouterr().err
+
+
+def test_the_command_keeps_to_its_budget_and_takes_no_student_of_another(setting, tmp_path, capsys):
+    def run(steps, seed):
+        paths = {"data": setting.data, "teacher": setting.teacher, "encoder": setting.encoder}
+        paths |= {"corpus": setting.corpus, "out": tmp_path / "out", "runs": tmp_path / "runs"}
+        numbers = {"epochs": 1, "pretraining-steps": steps, "pretraining-batch": 3, "seed": seed}
+        options = paths | numbers | {"cell": "kronecker-21.two-stage"}
+        with pytest.raises(SystemExit) as end:
+            main(["reproduce", "kronecker", *(w for k, v in options.items() for w in (f"--{k}", str(v)))])
+        return end.value.code
+
+    assert run(steps=1, seed=0) == 0
+    pretrained = tmp_path / "runs" / "pretrained-kronecker-21"
+    engine = json.loads((pretrained / "run.json").read_text())["engine"]
+    assert (engine["steps"], engine["batch_size"]) == (1, 3)
+    weights = (pretrained / "model" / "model.safetensors").read_bytes()
+    assert run(steps=1, seed=1) == 0
+    assert (pretrained / "model" / "model.safetensors").read_bytes() == weights, "pretrained once"
+    capsys.readouterr()
+    assert run(steps=2, seed=2) == 2
+    assert "pretrained-kronecker-21" in capsys.readouterr().err
+    assert len(list((tmp_path / "out" / "cells").iterdir())) == 2
 
 
 def test_cells_that_cannot_run_are_errors_before_anything_is_trained(setting, tmp_path):

@@ -60,6 +60,7 @@ def reproduce(
         str, Option(help="kronecker: what it was before, the teacher of pretraining.")
     ] = "minilm",
     pretraining_steps: Annotated[int, Option(min=1, help="kronecker: updates of pretraining.")] = 500,
+    pretraining_batch: Annotated[int, Option(min=1, help="kronecker: windows an update of it.")] = 32,
     dry_run: Annotated[
         bool, Option("--dry-run", help="transfer: updates and hours, at 20 GFLOP/s, and stop.")
     ] = False,
@@ -87,7 +88,12 @@ def reproduce(
         return
     if study == "kronecker":
         torch.set_num_threads(threads)
-        limits = {"epochs": epochs, "max_pairs": max_pairs, "pretraining_steps": pretraining_steps}
+        limits = {
+            "epochs": epochs,
+            "max_pairs": max_pairs,
+            "pretraining_steps": pretraining_steps,
+            "pretraining_batch": pretraining_batch,
+        }
         _kronecker(data, teacher, encoder, corpus, limits, out, runs, seeds or [0], only)
         return
     if study != "length-bias":
