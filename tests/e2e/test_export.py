@@ -85,7 +85,7 @@ def test_a_broken_tolerance_exits_1_and_leaves_nothing(tmp_path):
 @pytest.mark.skipif(not models.shipped_directory().is_dir(), reason="no matcher is shipped yet")
 def test_the_shipped_matcher_in_int8_keeps_its_accuracy(tmp_path, shared_data):
     """Accuracy on pairs of QQP's test set: int8 TFLite within 1 point of PyTorch (0.2 on the whole set)."""
-    program("export", "--out", "artefact", "--no-measure", cwd=tmp_path)
+    program("export", "--out", "artefact", "--buckets", "32,128", "--no-measure", cwd=tmp_path)
     matcher = Matcher.load(tmp_path / "artefact")
     table = read_pairs(shared_data / "data" / "qqp" / "test.tsv")
     chosen = np.random.default_rng(0).permutation(len(table))[:400]
