@@ -23,7 +23,7 @@ from distill.inheritance import bare_teacher
 from distill.ladder import verdict
 from distill.mining import mine_pairs
 from distill.objectives import UNLABELLED
-from distill.pretraining import PretrainingPlan, pretrain, start
+from distill.pretraining import PretrainingPlan, pretrained, start
 from distill.recipe import Recipe, RecipeError, recipe
 from distill.run_folder import values_hash, weights_hash
 from distill.shards import Corpus
@@ -332,7 +332,6 @@ def _pretrained(form: str, rules: Rules, setting: Setting, runs: Path) -> Path:
         raise RecipeError(f"{form}: its vocabulary is cut to the task's; take a schedule without pretraining")
     if setting.corpus is None:
         raise RecipeError(f"{form}: pretraining needs token shards; give --corpus, or cells without it")
-    folder = runs / f"pretrained-{form}"
     corpus, budget = Corpus(setting.corpus), setting.budget
     teacher = bare_teacher(encoder_of(load_pretrained(setting.encoder)), strategy("kronecker-encoder"))
     engine = EngineConfig(
@@ -341,11 +340,7 @@ def _pretrained(form: str, rules: Rules, setting: Setting, runs: Path) -> Path:
     plan = PretrainingPlan("kronecker-encoder", 0, engine, ExampleRecipe())
     student = start(replace(teacher.config, kronecker=rules), copy.deepcopy(teacher), plan, corpus)
     with torch.random.fork_rng():
-        # A finished run is read back; one of another budget is refused.
-        pretrain(student, teacher, corpus, plan, folder)
-    if not (folder / "model").is_dir():
-        save_pretrained(student, folder / "model", tokenizer_from=setting.encoder)
-    return folder / "model"
+        return pretrained(student, teacher, corpus, plan, runs / f"pretrained-{form}", setting.encoder)
 
 
 def summarise(records: Sequence[dict[str, Any]]) -> dict[str, Any]:

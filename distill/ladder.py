@@ -17,12 +17,12 @@ import numpy as np
 
 from distill.engine import EngineConfig
 from distill.examples import ExampleRecipe
-from distill.pretraining import PretrainingPlan, pretrain, start
+from distill.pretraining import PretrainingPlan, pretrain, pretrained, start
 from distill.recipe import RecipeError
 from distill.shards import Corpus
 from distill.strategies import stages, strategy
 from matching.output import write_json
-from models import EncoderConfig, PretrainingHead, build, load_pretrained, save_pretrained
+from models import EncoderConfig, PretrainingHead, build, load_pretrained
 
 # LayerNorm and GELU: "the operational optimizations are removed in these experiments" (section 4.6.3).
 _PLAIN = EncoderConfig(
@@ -274,13 +274,11 @@ def _fitted(config: EncoderConfig, corpus: Corpus) -> EncoderConfig:
 
 def _teacher(chosen: Scale, corpus: Corpus, folder: Path) -> PretrainingHead:
     """The teacher of all runs of a scale, pretrained once; seed 0."""
-    if not (folder / "model").is_dir():
-        engine = replace(chosen.engine, steps=chosen.teacher_steps)
-        plan = PretrainingPlan("bare", 0, engine, ExampleRecipe(), chosen.development_examples)
-        model = start(_fitted(chosen.teacher, corpus), None, plan, corpus)
-        pretrain(model, None, corpus, plan, folder)
-        save_pretrained(model, folder / "model", tokenizer_from=corpus.folder)
-    return cast(PretrainingHead, load_pretrained(folder / "model"))
+    engine = replace(chosen.engine, steps=chosen.teacher_steps)
+    plan = PretrainingPlan("bare", 0, engine, ExampleRecipe(), chosen.development_examples)
+    model = start(_fitted(chosen.teacher, corpus), None, plan, corpus)
+    directory = pretrained(model, None, corpus, plan, folder, tokenizer_from=corpus.folder)
+    return cast(PretrainingHead, load_pretrained(directory))
 
 
 def budget(size: str, corpus: Corpus, *, gigaflops: float) -> list[dict[str, Any]]:

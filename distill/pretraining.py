@@ -18,7 +18,7 @@ from distill.lesson import Lesson, answer, trained
 from distill.run_folder import claim, weights_hash
 from distill.shards import Corpus
 from distill.strategies import PretrainingStage, stages, strategy
-from models import ConfigError, EncoderConfig, PretrainingHead, build
+from models import ConfigError, EncoderConfig, PretrainingHead, build, save_pretrained
 
 _AT_A_TIME = 32  # development examples in a batch
 
@@ -100,6 +100,28 @@ def pretrain(
     ]
     student.requires_grad_(True).eval()
     return records
+
+
+def pretrained(
+    student: PretrainingHead,
+    teacher: PretrainingHead | None,
+    corpus: Corpus,
+    plan: PretrainingPlan,
+    out: Path,
+    tokenizer_from: str | Path,
+) -> Path:
+    """The model directory `out`/model of a student that several runs start or learn from.
+
+    `pretrain` trains it the first time and reads it back later, into `student` too.
+
+    Raises:
+        ResumeError: `out` holds a student of other settings.
+    """
+    pretrain(student, teacher, corpus, plan, out)
+    directory = out / "model"
+    if not directory.is_dir():
+        save_pretrained(student, directory, tokenizer_from=tokenizer_from)
+    return directory
 
 
 def evaluate(student: PretrainingHead, batches: dict[str, Sequence[dict[str, Any]]]) -> dict[str, float]:

@@ -236,9 +236,10 @@ def test_the_command_keeps_to_its_budget_and_takes_no_student_of_another(setting
     pretrained = tmp_path / "runs" / "pretrained-kronecker-21"
     engine = json.loads((pretrained / "run.json").read_text())["engine"]
     assert (engine["steps"], engine["batch_size"]) == (1, 3)
-    weights = (pretrained / "model" / "model.safetensors").read_bytes()
+    files = [pretrained / "kronecker.weights", pretrained / "model" / "model.safetensors"]
+    before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
     assert run(steps=1, seed=1) == 0
-    assert (pretrained / "model" / "model.safetensors").read_bytes() == weights, "pretrained once"
+    assert [(p.read_bytes(), p.stat().st_mtime_ns) for p in files] == before, "pretrained once"
     capsys.readouterr()
     assert run(steps=2, seed=2) == 2
     assert "pretrained-kronecker-21" in capsys.readouterr().err

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from distill.corpus import Packing, build
-from distill.ladder import CELLS, SCALES, _plan, budget, climb, scale, summarise
+from distill.ladder import CELLS, SCALES, _plan, _teacher, budget, climb, scale, summarise
 from distill.ladder_report import _words, table
 from distill.recipe import RecipeError
 from distill.strategies import stages, strategy
+from matching.loop import ResumeError
 from tests.test_pretraining_corpus import text
 from tests.test_wordpiece import MINILM
 
@@ -44,6 +45,14 @@ def test_command_climbs_the_toy_ladder_and_only_adds_what_is_missing(tmp_path, c
     with pytest.raises(SystemExit):
         main(arguments)
     assert before == {p: p.stat().st_mtime_ns for p in (out / "cells").iterdir()}
+
+
+def test_a_teacher_of_another_corpus_is_refused(tmp_path, corpus):
+    _teacher(SCALES["toy"], corpus, tmp_path / "toy-teacher")
+    (tmp_path / "text.txt").write_text(text(60))
+    other = build([tmp_path / "text.txt"], MINILM, tmp_path / "other", Packing(seq_len=32))
+    with pytest.raises(ResumeError, match=r"toy-teacher: holds a run with other corpus"):
+        _teacher(SCALES["toy"], other, tmp_path / "toy-teacher")
 
 
 def test_runs_of_a_table_have_one_budget_and_differ_in_their_row_only():
