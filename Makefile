@@ -9,6 +9,9 @@ READY := $(VENV)/.ready-$(call hash,requirements.lock pyproject.toml)
 READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.lock pyproject.toml)
 # Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order.
 WORKERS ?= 2
+# Compiling every module of every package is half of the installation: a module is compiled when it is first used,
+# and kept, which some containers forbid.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: export test lint format bench clean
 
@@ -36,13 +39,13 @@ $(READY): requirements.lock pyproject.toml
 	@echo "setting up $(VENV): the locked packages, a minute or two"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip==26.3
-	$(BIN)/python -m pip install --progress-bar on --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	$(BIN)/python -m pip install --no-compile --progress-bar on --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --editable .
 	@touch $@
 
 $(READY_DEV): $(READY) requirements-dev.lock
 	@echo "adding the test tools to $(VENV)"
-	$(BIN)/python -m pip install --progress-bar on --requirement requirements.lock --requirement requirements-dev.lock
+	$(BIN)/python -m pip install --no-compile --progress-bar on --requirement requirements.lock --requirement requirements-dev.lock
 	@touch $@
 
 clean:

@@ -171,11 +171,14 @@ def test_unknown_facts_are_left_out():
 
 
 def test_self_test_judges_real_processes(tmp_path):
-    """Two sessions a side show that the injection arrives; the verdict on so few must be "inconclusive"."""
+    """Two sessions a side show that the injection arrives; the verdict on so few must be "inconclusive".
+
+    It is so large that no load of the machine hides it; tests/test_latency.py proves the share itself.
+    """
     folder = write_artefact(tmp_path / "tiny", "onnx", onnx_model())
-    result = rules.self_test(folder, rounds=0, slowdown=1.0, sessions=2, seconds=0.02, retries=0)
+    result = rules.self_test(folder, rounds=0, slowdown=20.0, sessions=2, seconds=0.02, retries=0)
     (run,) = result["runs"]
-    assert run["timing"]["ratio"] > 1.3
+    assert run["timing"]["ratio"] > 4
     assert (run["verdict"], run["expected"], result["as_expected"]) == ("inconclusive", "regression", False)
     paths = report.write_self_test(result, tmp_path / "gate" / "self-test")
     assert [path.name for path in paths] == ["self-test.json", "self-test.md", "self-test.png"]

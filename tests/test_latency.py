@@ -1,5 +1,6 @@
 """The latency bench: interleaving, separated phases, raw ordered samples, honest errors."""
 
+import itertools
 import json
 import shutil
 import subprocess
@@ -89,12 +90,28 @@ def test_trouble_is_told_by_counters_and_within_the_round(onnx_artefact):
     assert told(thermal_events=2) == ["2 thermal events"]
 
 
-def test_injected_slowdown_is_what_it_says(onnx_artefact):
+def test_injected_slowdown_is_what_it_says(monkeypatch):
+    """On a clock of its own, which ticks when it is read or when the call takes its 10 s."""
+    now = itertools.count()
+    spent = 0.0
+
+    def call(seconds: float) -> None:
+        nonlocal spent
+        spent += seconds
+
+    monkeypatch.setattr(worker.time, "perf_counter", lambda: spent + 1e-3 * next(now))
+    for share in (0.0, 0.08, 1.0):
+        once = worker._timed(call, [10.0], share)
+        assert once() == pytest.approx(10_000 * (1 + share), abs=5)
+
+
+def test_injected_slowdown_reaches_the_measuring_process(onnx_artefact):
+    """So large that no load of the machine hides it: the share is proved above, here its way."""
     base = latency.name_contenders([onnx_artefact])[0]
-    slow = latency.with_slowdown(base, 1.0)
+    slow = latency.with_slowdown(base, 20.0)
     result = latency.measure([base, slow], sessions=2, seconds=0.1)
-    assert slow.name == "tiny-onnx+100%"
-    assert result.ratio(base.name, slow.name) > 1.3
+    assert slow.name == "tiny-onnx+2000%"
+    assert result.ratio(base.name, slow.name) > 4
 
 
 def test_text_mode_times_the_whole_call(onnx_artefact):
