@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -165,7 +166,7 @@ class Pooler(nn.Module):
         return first if self.dense is None else torch.tanh(self.dense(first))
 
 
-class Encoder(nn.Module):
+class Encoder(nn.Module, ABC):
     """Embeddings, a stack of layers, a pooler: what BERT and MobileBERT have in common.
 
     Attributes:
@@ -198,9 +199,9 @@ class Encoder(nn.Module):
         embedded = self.embed(input_ids, attention_mask, token_type_ids)
         return self.run_layers(embedded, attention_mask, capture=capture)
 
+    @abstractmethod
     def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """(B, S) ids, mask and token types → (B, S, H), what the first layer reads."""
-        raise NotImplementedError
 
     def run_layers(self, x: Tensor, attention_mask: Tensor, *, capture: bool) -> EncoderOutput:
         """Run embeddings `x` (B, S, H) through the blocks and the pooler."""
