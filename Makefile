@@ -7,7 +7,8 @@ ARTEFACT ?= artefacts/matcher-int8
 hash = $(shell cat $(1) | sha256sum | cut -c1-16)
 READY := $(VENV)/.ready-$(call hash,requirements.lock pyproject.toml)
 READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.lock pyproject.toml)
-# Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order.
+# Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order, and
+# files start in theirs: the longest, end to end, first.
 WORKERS ?= 2
 # Compiling every module of every package is half of the installation: a module is compiled when it is first used,
 # and kept, which some containers forbid.
@@ -19,7 +20,7 @@ export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 	$(BIN)/mobilebert export --model shipped --target tflite --quant int8 --seq-len 128 --out $(ARTEFACT) --force
 
 test: $(READY_DEV) ## what CI runs after lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --durations 25
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder --durations 25
 
 lint: $(READY_DEV)
 	$(BIN)/ruff check .
