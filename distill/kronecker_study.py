@@ -390,7 +390,8 @@ def draw(summary: dict[str, Any], path: Path) -> None:
             )
             axes.plot(*zip(*points, strict=True), marker="o", label=f"{family}, {schedule}")
         axes.axhline(100 * rows[0]["teacher_accuracy"], color="0.4", linestyle="--", label="teacher")
-        axes.set(title=data, xscale="log", xlabel="encoder parameters, millions", ylabel="test accuracy, %")
+        axes.set(title=data, xlabel="encoder parameters, millions", ylabel="test accuracy, %")
+        axes.set_xlim(0, 1.1e-6 * max(row["parameters"] for row in rows))
         axes.legend(fontsize="small")
     figure.savefig(path, dpi=120, format="png")
 
