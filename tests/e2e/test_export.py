@@ -4,14 +4,7 @@ import json
 import subprocess
 import sys
 
-import numpy as np
-import pytest
-
-import models
-from matching.pairs import read_pairs
 from mobilebert_export import samples
-from mobilebert_export.runtime import Matcher
-from mobilebert_export.scoring import open_scorer
 from tests import small_matcher
 
 COMMON = ("--model", str(small_matcher.model_directory()), "--seq-len", str(small_matcher.SEQ_LEN))
@@ -80,18 +73,3 @@ def test_a_broken_tolerance_exits_1_and_leaves_nothing(tmp_path):
     done = program("export", *COMMON, *arguments, cwd=tmp_path, code=1)
     assert "differs from the PyTorch model" in done.stderr.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(not models.shipped_directory().is_dir(), reason="no matcher is shipped yet")
-def test_the_shipped_matcher_in_int8_keeps_its_accuracy(tmp_path, shared_data):
-    """Accuracy on pairs of QQP's test set: int8 TFLite within 1 point of PyTorch (0.2 on the whole set)."""
-    program("export", "--out", "artefact", "--buckets", "32,128", "--no-measure", cwd=tmp_path)
-    matcher = Matcher.load(tmp_path / "artefact")
-    table = read_pairs(shared_data / "data" / "qqp" / "test.tsv")
-    chosen = np.random.default_rng(0).permutation(len(table))[:400]
-    pairs, labels = [table.pairs[row] for row in chosen], table.labels[chosen]
-    scores = matcher.score(pairs)
-    expected = open_scorer("shipped", 1).score(pairs)
-    called, reference = scores >= matcher.card.threshold, expected >= matcher.card.threshold
-    assert (called == reference).mean() >= 0.985
-    assert abs((called == labels).mean() - (reference == labels).mean()) <= 0.01
