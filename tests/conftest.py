@@ -10,6 +10,14 @@ from tests.tiny_artefacts import onnx_model, tflite_model, write_artefact
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Processes of one run share the small matcher's artefacts, in the folder that holds their own."""
+    if hasattr(config, "workerinput"):
+        from tests import small_matcher
+
+        small_matcher.share(Path(config.option.basetemp).parent / "small-matcher")
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The licensed data sets beside the checkout; absent on a user's machine, where the test skips."""

