@@ -1,6 +1,7 @@
 """Fixtures every room's tests share."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,15 @@ def tflite_artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("litert_torch")
     folder = tmp_path_factory.mktemp("tiny")
     return write_artefact(folder / "tiny-tflite", "tflite", tflite_model(folder / "model"))
+
+
+@pytest.fixture
+def tsv(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a file of pairs, as text or as bytes."""
+
+    def write(content: str | bytes, name: str = "pairs.tsv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
