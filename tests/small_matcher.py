@@ -6,12 +6,11 @@ next to any useful threshold, and what an int8 export must keep here is the orde
 """
 
 import atexit
-import contextlib
 import functools
 import importlib.resources
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,30 +59,25 @@ def scratch() -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def made_once(name: str) -> Iterator[tuple[Path, bool]]:
-    """The folder of that name, and whether it is still to be made; other processes wait meanwhile."""
+def _made_once(name: str, make: Callable[[Path], object]) -> Path:
+    """The folder of that name in `scratch`, made by the first process that asks while the others wait."""
     folder = scratch() / name
     with FileLock(f"{folder}.lock"):
-        yield folder, not folder.is_dir()
+        if not folder.is_dir():
+            make(folder)
+    return folder
 
 
 @functools.cache
 def model_directory(seed: int = 0) -> Path:
     """A model directory as `models.save_pretrained` writes it."""
-    with made_once(f"matcher-{seed}") as (folder, missing):
-        if missing:
-            _write_model(folder, seed)
-    return folder
+    return _made_once(f"matcher-{seed}", functools.partial(_write_model, seed))
 
 
 @functools.cache
 def artefact(target: str, quant: str) -> Path:
     """The small matcher exported with a recipe; also proves that it passes verification."""
-    with made_once(f"{target}-{quant}") as (folder, missing):
-        if missing:
-            report(target, quant, folder)
-    return folder
+    return _made_once(f"{target}-{quant}", functools.partial(report, target, quant))
 
 
 def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]:
@@ -96,7 +90,7 @@ def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]
     return export(request, Console(quiet=True))
 
 
-def _write_model(folder: Path, seed: int) -> None:
+def _write_model(seed: int, folder: Path) -> None:
     model = models.build(CONFIG, seed=seed)
     generator = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():

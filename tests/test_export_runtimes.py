@@ -36,7 +36,9 @@ def environment(folder, *packages):
     """The python of a new environment with these packages."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
+    # What is imported here is compiled then; the rest need not be.
+    flags = ["--quiet", "--no-compile", "--disable-pip-version-check"]
+    install = [str(python), "-m", "pip", "install", *flags, *packages]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"pip can't install {' '.join(packages)}: {done.stderr.strip().splitlines()[-1]}")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,7 +100,8 @@ def test_injected_slowdown_is_what_it_says(monkeypatch):
         nonlocal spent
         spent += seconds
 
-    monkeypatch.setattr(worker.time, "perf_counter", lambda: spent + 1e-3 * next(now))
+    clock = SimpleNamespace(perf_counter=lambda: spent + 1e-3 * next(now))
+    monkeypatch.setattr(worker, "time", clock)
     for share in (0.0, 0.08, 1.0):
         once = worker._timed(call, [10.0], share)
         assert once() == pytest.approx(10_000 * (1 + share), abs=5)
