@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 ARTEFACT ?= artefacts/matcher-int8
 # The stamps carry a hash of what was installed: a changed lock installs again.
 hash = $(shell cat $(1) | sha256sum | cut -c1-16)
-READY := $(VENV)/.ready-$(call hash,requirements.lock pyproject.toml)
-READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.lock pyproject.toml)
+READY := $(VENV)/.ready-$(call hash,requirements.lock pyproject.toml mobilebert_runtime/pyproject.toml)
+READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.lock pyproject.toml mobilebert_runtime/pyproject.toml)
 # Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order, and
 # files start in theirs: the longest, end to end, first.
 WORKERS ?= 2
@@ -36,12 +36,12 @@ bench: $(READY) ## latency of the shipped matcher, int8 beside fp32, interleaved
 	$(BIN)/mobilebert export --model shipped --quant int8 --out $(ARTEFACT) --force
 	$(BIN)/mobilebert bench artefacts/matcher-fp32 $(ARTEFACT) --threads 4
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml mobilebert_runtime/pyproject.toml
 	@echo "setting up $(VENV): the locked packages, a minute or two"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip==26.3
 	$(BIN)/python -m pip install --no-compile --progress-bar on --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --editable ./mobilebert_runtime --editable .
 	@touch $@
 
 $(READY_DEV): $(READY) requirements-dev.lock

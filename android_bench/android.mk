@@ -6,8 +6,8 @@ RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py bare.py machi
 	$(addprefix mobilebert_export/,__init__.py artefact.py runtime.py)
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 
-ANDROID_TESTS := tests/test_phone_core.py tests/test_phone_host.py tests/test_phone_app.py \
-	tests/test_phone_bridge.py tests/test_phone_arm.py
+ANDROID_TESTS := tests/android_bench/test_phone_core.py tests/android_bench/test_phone_host.py tests/android_bench/test_phone_app.py \
+	tests/android_bench/test_phone_bridge.py tests/android_bench/test_phone_arm.py
 
 .PHONY: android-quick android-tools android-test android-test-all android-artefacts apk
 

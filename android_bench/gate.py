@@ -20,12 +20,12 @@ from android_bench.latency import (
     Inputs,
     Progress,
     measure,
-    name_contenders,
+    name_candidates,
     with_slowdown,
 )
-from android_bench.pairs import PAIRS
-from android_bench.record import Record
-from android_bench.rounds import Contender
+from android_bench.latency_record import Record
+from android_bench.rounds import Candidate
+from android_bench.sample_pairs import PAIRS
 
 MIN_SESSIONS = 7
 BASE, CANDIDATE = "base", "candidate"
@@ -57,9 +57,9 @@ class Side:
         return cls(record, name or names[0])
 
     @property
-    def contender(self) -> Contender:
+    def candidate(self) -> Candidate:
         """What was measured under this name."""
-        return next(one for one in self.record.comparison.contenders if one.name == self.name)
+        return next(one for one in self.record.comparison.candidates if one.name == self.name)
 
     @property
     def medians(self) -> np.ndarray:
@@ -152,8 +152,8 @@ def gate(base: Side, candidate: Side) -> Verdict:
 
 
 def run_gate(
-    base: Contender,
-    candidate: Contender,
+    base: Candidate,
+    candidate: Candidate,
     *,
     sessions: int = MIN_SESSIONS,
     seconds: float = 2.0,
@@ -162,10 +162,10 @@ def run_gate(
     instructions: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Record, Verdict]:
-    """Measure two contenders in one interleaved run and judge them.
+    """Measure two candidates in one interleaved run and judge them.
 
     When the sessions behaved but cannot rule out an 8% slowdown, the run is extended once by as many sessions
-    again; the sum is judged once more (error rates of the two stages together: tests/test_statistics.py).
+    again; the sum is judged once more (error rates of both stages together: test_statistics.py).
     """
     both = replace(base, name=BASE), replace(candidate, name=CANDIDATE)
 
@@ -216,7 +216,7 @@ def self_test(
         `as_expected` (every A/A run passed and the slow one was red), `machine`, `runtime`, and per run its
         title, `expected` and found verdict, reasons, timing (and as `change` in words) and session medians.
     """
-    (base,) = name_contenders([folder], threads)
+    (base,) = name_candidates([folder], threads)
     plan = [(f"A/A {number + 1}", base, "pass") for number in range(rounds)]
     plan.append((f"A/B +{slowdown:.0%}", with_slowdown(base, slowdown), "regression"))
     runs: list[dict[str, Any]] = []
@@ -294,8 +294,8 @@ def _doubts(base: Side, candidate: Side) -> Iterator[str]:
         yield f"two machines: {first.machine['cpu']} and {second.machine['cpu']}"
     if first.run != second.run or not _interleaved(first, base.name, candidate.name):
         yield "the sessions were not interleaved in one run"
-    if base.contender.threads != candidate.contender.threads:
-        yield f"{base.contender.threads} and {candidate.contender.threads} threads"
+    if base.candidate.threads != candidate.candidate.threads:
+        yield f"{base.candidate.threads} and {candidate.candidate.threads} threads"
     if first.settings["mode"] != second.settings["mode"]:
         yield f"one measured {first.settings['mode']} inputs, one {second.settings['mode']}"
     counts = len(base.medians), len(candidate.medians)
@@ -303,7 +303,7 @@ def _doubts(base: Side, candidate: Side) -> Iterator[str]:
         yield f"{counts[0]} + {counts[1]} sessions; {MIN_SESSIONS} + {MIN_SESSIONS} are needed"
     for side in (base, candidate):
         comparison = side.record.comparison
-        mine = [n for n, session in enumerate(comparison.sessions) if session.contender == side.name]
+        mine = [n for n, session in enumerate(comparison.sessions) if session.candidate == side.name]
         why = [reasons[0] for number, reasons in comparison.troubles().items() if number in mine]
         if why:
             yield f"{side.name}: machine troubled in {len(why)} of {len(mine)} sessions ({why[0]})"
@@ -311,6 +311,6 @@ def _doubts(base: Side, candidate: Side) -> Iterator[str]:
 
 def _interleaved(comparison: Comparison, base: str, candidate: str) -> bool:
     """Do the two take turns: one session of each in every round?"""
-    order = [one.contender for one in comparison.sessions if one.contender in (base, candidate)]
+    order = [one.candidate for one in comparison.sessions if one.candidate in (base, candidate)]
     rounds = [set(order[start : start + 2]) for start in range(0, len(order), 2)]
     return all(one_round == {base, candidate} for one_round in rounds)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from android_bench.latency import BenchError
-from android_bench.record import Record
+from android_bench.latency_record import Record
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 760, 240, 56, 44, 14
 
@@ -70,14 +70,14 @@ def collect(records: Sequence[Record]) -> dict[Series, list[Point]]:
     lines: dict[Series, list[Point]] = defaultdict(list)
     for record in sorted(records, key=lambda one: one.date):
         run = record.comparison
-        disturbed = {run.sessions[number].contender for number in run.troubles()}
-        for contender in run.contenders:
-            facts, summary = record.facts[contender.name], run.summary(contender.name)
+        disturbed = {run.sessions[number].candidate for number in run.troubles()}
+        for candidate in run.candidates:
+            facts, summary = record.facts[candidate.name], run.summary(candidate.name)
             series = Series(
-                artefact=contender.name,
+                artefact=candidate.name,
                 quant=facts["quant"],
-                runtime=run.of(contender.name)[0].runtime,
-                threads=contender.threads,
+                runtime=run.of(candidate.name)[0].runtime,
+                threads=candidate.threads,
                 mode=run.settings["mode"],
                 seq_len=facts["seq_len"],
                 machine=run.machine["id"],
@@ -88,7 +88,7 @@ def collect(records: Sequence[Record]) -> dict[Series, list[Point]]:
                 commit=record.commit or "no commit",
                 p50_ms=summary["median_of_sessions_ms"],
                 p90_ms=summary["p90_ms"],
-                troubled=contender.name in disturbed,
+                troubled=candidate.name in disturbed,
             )
             lines[series].append(point)
     return dict(sorted(lines.items()))

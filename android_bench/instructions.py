@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from android_bench.bare import open_model
+from android_bench.external_model import open_model
 from android_bench.latency import BenchError, Pairs, encode
-from android_bench.pairs import PAIRS
 from android_bench.rounds import WorkerError
+from android_bench.sample_pairs import PAIRS
 
 # Instructions inside these packages' libraries are the runtime's; Python's and numpy's are not counted.
 RUNTIME_LIBRARIES = ("ai_edge_litert", "tflite_runtime", "onnxruntime")

@@ -1,7 +1,7 @@
 """Interleaved latency sessions across artefact folders and runtimes.
 
 `compare` answers "which is faster, and by how much" in one run: every session is a fresh worker process, a
-session of each contender makes a round (`android_bench.rounds`), raw samples stay in order, and the machine
+session of each candidate makes a round (`android_bench.rounds`), raw samples stay in order, and the machine
 is watched meanwhile.
 """
 
@@ -17,9 +17,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from android_bench import machine, statistics
-from android_bench.bare import BareModel, describe
-from android_bench.pairs import PAIRS
-from android_bench.rounds import Contender, Session, pulse, run_round, trouble
+from android_bench.external_model import ExternalModel, describe
+from android_bench.rounds import Candidate, Session, clock_probe_ms, noise_reasons, run_round
+from android_bench.sample_pairs import PAIRS
 
 Pairs = Sequence[tuple[str, str]]
 Inputs = Pairs | Mapping[str, np.ndarray]
@@ -39,20 +39,20 @@ class Comparison:
 
     run: str
     machine: dict[str, Any]
-    contenders: tuple[Contender, ...]
+    candidates: tuple[Candidate, ...]
     sessions: tuple[Session, ...]
     settings: dict[str, Any]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The contenders' names, as given."""
-        return tuple(contender.name for contender in self.contenders)
+        """The candidates' names, as given."""
+        return tuple(candidate.name for candidate in self.candidates)
 
     def of(self, name: str) -> tuple[Session, ...]:
-        """The sessions of one contender; an unknown name is a `BenchError`."""
+        """The sessions of one candidate; an unknown name is a `BenchError`."""
         if name not in self.names:
-            raise BenchError(f"no contender {name!r} in this run: it has {', '.join(self.names)}")
-        return tuple(session for session in self.sessions if session.contender == name)
+            raise BenchError(f"no candidate {name!r} in this run: it has {', '.join(self.names)}")
+        return tuple(session for session in self.sessions if session.candidate == name)
 
     def medians(self, name: str) -> np.ndarray:
         """(sessions,) session medians in ms."""
@@ -81,32 +81,32 @@ class Comparison:
 
     def troubles(self) -> dict[int, list[str]]:
         """Session number → why the machine did not behave while it ran; empty for a quiet run."""
-        count = len(self.contenders)
+        count = len(self.candidates)
         found: dict[int, list[str]] = {}
         for start in range(0, len(self.sessions), count):
             one_round = self.sessions[start : start + count]
-            usual = pulse(one_round)
-            found |= {start + turn: trouble(session, usual) for turn, session in enumerate(one_round)}
+            usual = clock_probe_ms(one_round)
+            found |= {start + turn: noise_reasons(session, usual) for turn, session in enumerate(one_round)}
         return {number: reasons for number, reasons in found.items() if reasons}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with every raw sample and no path of this machine; `from_json` reads it back."""
         data = asdict(self)
-        for contender in data["contenders"]:
-            contender["folder"] = contender["folder"].name
-            contender["python"] = Path(contender["python"]).name
+        for candidate in data["candidates"]:
+            candidate["folder"] = candidate["folder"].name
+            candidate["python"] = Path(candidate["python"]).name
         return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Comparison":
         """Read what `to_json` wrote; a record of another shape is a `BenchError`."""
         try:
-            contenders = [
-                Contender(**{**entry, "folder": Path(entry["folder"])}) for entry in data["contenders"]
+            candidates = [
+                Candidate(**{**entry, "folder": Path(entry["folder"])}) for entry in data["candidates"]
             ]
             sessions = [Session.of(entry) for entry in data["sessions"]]
             return cls(
-                data["run"], dict(data["machine"]), tuple(contenders), tuple(sessions), dict(data["settings"])
+                data["run"], dict(data["machine"]), tuple(candidates), tuple(sessions), dict(data["settings"])
             )
         except (KeyError, TypeError) as error:
             raise BenchError(f"not a record of `mobilebert bench` ({error}); give its .json file") from error
@@ -133,21 +133,21 @@ def compare(
 
     Raises:
         BenchError: nothing to measure, or inputs that do not fit.
-        ArtefactError: a folder is no artefact (`mobilebert_export.artefact`).
+        ArtefactError: a folder is no artefact (`mobilebert_export.artefact_folder`).
         WorkerError: a worker failed.
     """
-    found = name_contenders(artefact_dirs, threads)
+    found = name_candidates(artefact_dirs, threads)
     return measure(found, sessions=sessions, seconds=seconds, inputs=inputs, progress=progress)
 
 
-def name_contenders(
+def name_candidates(
     artefact_dirs: Sequence[str | Path],
     threads: int = 1,
     *,
     seq_len: int | None = None,
     pythons: Sequence[str] = (),
-) -> list[Contender]:
-    """A contender per folder, named after it; a name that comes again gets a number (`int8`, `int8#2`).
+) -> list[Candidate]:
+    """A candidate per folder, named after it; a name that comes again gets a number (`int8`, `int8#2`).
 
     Args:
         artefact_dirs: artefact folders.
@@ -157,7 +157,7 @@ def name_contenders(
     """
     if threads < 1:
         raise BenchError(f"threads is {threads}; give at least 1")
-    found: list[Contender] = []
+    found: list[Candidate] = []
     for folder in map(Path, artefact_dirs):
         length = describe(folder).seq_len
         if seq_len and length != seq_len:
@@ -166,7 +166,7 @@ def name_contenders(
             )
         name = folder.resolve().name
         again = sum(other.name.split("#")[0] == name for other in found)
-        found.append(Contender(f"{name}#{again + 1}" if again else name, folder, threads))
+        found.append(Candidate(f"{name}#{again + 1}" if again else name, folder, threads))
     for python in pythons:
         if not shutil.which(python):
             raise BenchError(f"{python}: no such program; give the Python of an environment")
@@ -179,7 +179,7 @@ def name_contenders(
 
 
 def measure(
-    contenders: Sequence[Contender],
+    candidates: Sequence[Candidate],
     *,
     sessions: int,
     seconds: float,
@@ -188,7 +188,7 @@ def measure(
     retries: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Run `sessions` interleaved sessions of each contender; see `compare`.
+    """Run `sessions` interleaved sessions of each candidate; see `compare`.
 
     Mode "padded" times the network on inputs padded to its sequence length; "text" times all of a call that
     starts from two strings. A round in a troubled time is thrown away and repeated after a pause, at most
@@ -196,24 +196,24 @@ def measure(
     """
     if mode not in get_args(Mode):
         raise BenchError(f"mode {mode!r}: expected {' or '.join(get_args(Mode))}")
-    if not contenders or sessions < 1 or seconds < 0 or not inputs:
+    if not candidates or sessions < 1 or seconds < 0 or not inputs:
         raise BenchError(
-            f"nothing to measure: {len(contenders)} artefacts, {sessions} sessions of {seconds} s"
+            f"nothing to measure: {len(candidates)} artefacts, {sessions} sessions of {seconds} s"
         )
-    order = statistics.interleaved(len(contenders), sessions)
+    order = statistics.interleaved(len(candidates), sessions)
     done: list[Session] = []
     repeated = 0
     with tempfile.TemporaryDirectory() as scratch:
         tasks = []
-        for number, contender in enumerate(contenders):
-            prepared = _prepare(contender.folder, inputs, mode, Path(scratch) / f"{number}.npz")
+        for number, candidate in enumerate(candidates):
+            prepared = _prepare(candidate.folder, inputs, mode, Path(scratch) / f"{number}.npz")
             tasks.append({"mode": mode, "inputs": prepared})
         while len(done) < len(order):
-            turn = order[len(done) : len(done) + len(contenders)]
+            turn = order[len(done) : len(done) + len(candidates)]
             for attempt in range(retries + 1):
-                one_round = run_round([contenders[n] for n in turn], [tasks[n] for n in turn], seconds)
-                usual = pulse(one_round)
-                if attempt == retries or not any(trouble(session, usual) for session in one_round):
+                one_round = run_round([candidates[n] for n in turn], [tasks[n] for n in turn], seconds)
+                usual = clock_probe_ms(one_round)
+                if attempt == retries or not any(noise_reasons(session, usual) for session in one_round):
                     break
                 time.sleep(2.0**attempt)
                 repeated += len(turn)
@@ -221,7 +221,7 @@ def measure(
             if progress:
                 progress(len(done), len(order))
     settings = {"sessions": sessions, "seconds": seconds, "mode": mode, "repeated_sessions": repeated}
-    return Comparison(uuid.uuid4().hex[:12], machine.describe(), tuple(contenders), tuple(done), settings)
+    return Comparison(uuid.uuid4().hex[:12], machine.describe(), tuple(candidates), tuple(done), settings)
 
 
 def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
@@ -230,19 +230,19 @@ def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
     if isinstance(inputs, Mapping):
         arrays = dict(inputs)
     else:
-        from matching.wordpiece import PairTokenizer
+        from mobilebert_runtime.tokenizer import PairTokenizer
 
         arrays = PairTokenizer.load(folder).encode(list(inputs), card.seq_len)
     shapes = {name: array.shape for name, array in arrays.items()}
     if not shapes or any(len(shape) != 2 or shape[1] != card.seq_len for shape in shapes.values()):
         raise BenchError(f"{folder}: its inputs are (N, {card.seq_len}); got {shapes}")
     encoded = {name: np.ascontiguousarray(array, np.int32) for name, array in arrays.items()}
-    return card.feed(encoded) if isinstance(card, BareModel) else encoded
+    return card.feed(encoded) if isinstance(card, ExternalModel) else encoded
 
 
-def with_slowdown(contender: Contender, share: float) -> Contender:
-    """The same contender with `share` of every inference burnt on top, under a name that says so."""
-    return replace(contender, name=f"{contender.name}+{share:.0%}", slowdown=share)
+def with_slowdown(candidate: Candidate, share: float) -> Candidate:
+    """The same candidate with `share` of every inference burnt on top, under a name that says so."""
+    return replace(candidate, name=f"{candidate.name}+{share:.0%}", slowdown=share)
 
 
 def _prepare(folder: Path, inputs: Inputs, mode: str, path: Path) -> str | list[Any]:

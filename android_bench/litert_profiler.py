@@ -3,7 +3,7 @@
 The Python package has no function for it, but its `libLiteRt.so` exports the profiler, which asks XNNPACK too
 for the time of every operator inside its partitions. Names and structures are those of litert/c/*.h in
 ai-edge-litert 2.3.0, the pinned version; another one may differ, so the profile runs in a process of its own
-(android_bench/profile.py).
+(android_bench/operator_profile.py).
 """
 
 import ctypes

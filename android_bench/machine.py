@@ -3,7 +3,7 @@
 `describe()` is the passport of a machine: records with different passports are never compared. `Watch` looks
 at the machine before and after a session: heat, a container's processor quota, a hypervisor that gave the
 processor away, other programs. Linux tells all of it under /proc and /sys; what a system does not tell is
-left out, never guessed. Standard library only: the worker process imports this file.
+left out, never masked. Standard library only: the worker process imports this file.
 """
 
 import hashlib
@@ -95,7 +95,7 @@ class Watch:
 
 
 def probe_ms() -> float:
-    """Best of five timings of a fixed integer loop, in milliseconds: the processor's own pulse."""
+    """Best of five timings of a fixed integer loop, in milliseconds: the processor's own clock_probe_ms."""
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter()

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from android_bench.bare import describe
-from mobilebert_export.artefact import TOKENS_AXIS
+from android_bench.external_model import describe
+from mobilebert_runtime.card import TOKENS_AXIS
 
 Shape = Sequence[int]
 

@@ -1,4 +1,4 @@
-"""One round: a session of every contender, their workers alive side by side and measuring in turns.
+"""One round: a session of every candidate, their workers alive side by side and measuring in turns.
 
 A shared machine changes its speed by tens of per cent from one second to the next. Sessions that run one
 after the other see different machines; workers that take turns every quarter of a second see the same one,
@@ -30,7 +30,7 @@ ANSWER_LIMIT_S = 600.0
 
 # A session is troubled when more than this share of one core went elsewhere (see machine.Watch) ...
 LIMITS = {"others": 0.25, "steal": 0.05, "quota": 0.02}
-# ... or when the processor's pulse during its turns was this much slower than during another's of its round.
+# ... or when the clock probe during its turns was this much slower than during another's of its round.
 PROBE_LIMIT = 1.15
 
 
@@ -41,8 +41,8 @@ class WorkerError(Exception):
 
 
 @dataclass(frozen=True)
-class Contender:
-    """One thing to measure: a folder that `android_bench.bare` can describe, in an environment."""
+class Candidate:
+    """One thing to measure: a folder that `android_bench.external_model` can describe, in an environment."""
 
     name: str
     folder: Path
@@ -57,7 +57,7 @@ class Contender:
 class Session:
     """One worker's record (`android_bench.worker`): times in ms, memory in MiB, samples in order."""
 
-    contender: str
+    candidate: str
     started: str
     import_ms: float
     init_ms: float
@@ -82,12 +82,12 @@ class Session:
 
 
 def run_round(
-    contenders: Sequence[Contender], tasks: Sequence[Mapping[str, Any]], seconds: float
+    candidates: Sequence[Candidate], tasks: Sequence[Mapping[str, Any]], seconds: float
 ) -> list[Session]:
-    """One session of each contender, in the order given; `seconds` of steady measurement each.
+    """One session of each candidate, in the order given; `seconds` of steady measurement each.
 
     Args:
-        contenders: what to measure.
+        candidates: what to measure.
         tasks: of each, `mode` and `inputs` as `android_bench.worker.Measurement` reads them.
         seconds: cut into an even number of turns, taken forwards and backwards (A B B A …).
 
@@ -98,8 +98,8 @@ def run_round(
     turn = {"seconds": seconds / turns, "runs": math.ceil(MIN_STEADY / turns)}
     workers: list[_Worker] = []
     try:
-        for contender, task in zip(contenders, tasks, strict=True):
-            workers.append(_Worker(contender))
+        for candidate, task in zip(candidates, tasks, strict=True):
+            workers.append(_Worker(candidate))
             workers[-1].ask(task)
         for number in range(turns):
             for worker in workers if number % 2 == 0 else reversed(workers):
@@ -110,7 +110,7 @@ def run_round(
             worker.stop()
 
 
-def trouble(session: Session, pulse_ms: float) -> list[str]:
+def noise_reasons(session: Session, pulse_ms: float) -> list[str]:
     """Why the machine did not behave during a session; `pulse_ms` is the best probe time of its round."""
     facts = session.machine
     reasons = [
@@ -125,7 +125,7 @@ def trouble(session: Session, pulse_ms: float) -> list[str]:
     return reasons
 
 
-def pulse(sessions: Sequence[Session]) -> float:
+def clock_probe_ms(sessions: Sequence[Session]) -> float:
     """The processor's probe time (ms) in the luckiest session of a round."""
     return float(min(session.machine["probe_ms"] for session in sessions))
 
@@ -133,13 +133,13 @@ def pulse(sessions: Sequence[Session]) -> float:
 class _Worker:
     """A process of `android_bench.worker`: a JSON line in, a JSON line out."""
 
-    def __init__(self, contender: Contender) -> None:
-        self.contender = contender
+    def __init__(self, candidate: Candidate) -> None:
+        self.candidate = candidate
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
         self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 (lives as long as the process)
         # -P: a file of the current folder must not shadow a module in the worker.
         self.process = subprocess.Popen(
-            [contender.python, "-P", "-m", "android_bench.worker"],
+            [candidate.python, "-P", "-m", "android_bench.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.said,
@@ -147,12 +147,12 @@ class _Worker:
         )
 
     def ask(self, task: Mapping[str, Any]) -> Any:
-        """The answer to one line; the first task also gets what the contender says of itself."""
-        contender = self.contender
+        """The answer to one line; the first task also gets what the candidate says of itself."""
+        candidate = self.candidate
         whole = {
-            "folder": str(contender.folder.resolve()),
-            "threads": contender.threads,
-            "slowdown": contender.slowdown,
+            "folder": str(candidate.folder.resolve()),
+            "threads": candidate.threads,
+            "slowdown": candidate.slowdown,
             **task,
         }
         return self._answer(json.dumps(whole))
@@ -160,7 +160,7 @@ class _Worker:
     def finish(self) -> Session:
         """The record, when all turns are over."""
         record = self._answer("null")
-        return Session.of({"contender": self.contender.name, "started": self.started, **record})
+        return Session.of({"candidate": self.candidate.name, "started": self.started, **record})
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
@@ -173,7 +173,7 @@ class _Worker:
         silent.start()
         try:
             if self.process.stdin is None or self.process.stdout is None:
-                raise WorkerError(f"{self.contender.name}: its worker has no pipes")
+                raise WorkerError(f"{self.candidate.name}: its worker has no pipes")
             with suppress(BrokenPipeError):  # it died before it read; what it said is told below
                 self.process.stdin.write(line + "\n")
                 self.process.stdin.flush()
@@ -184,8 +184,8 @@ class _Worker:
         if answer:
             return json.loads(answer)
         if late:
-            raise WorkerError(f"{self.contender.name}: no answer within {ANSWER_LIMIT_S:.0f} s")
+            raise WorkerError(f"{self.candidate.name}: no answer within {ANSWER_LIMIT_S:.0f} s")
         code = self.process.wait()
         self.said.seek(0)
         said = self.said.read().strip().splitlines() or ["nothing on standard error"]
-        raise WorkerError(f"{self.contender.name}: its worker stopped with {code}: {said[-1]}")
+        raise WorkerError(f"{self.candidate.name}: its worker stopped with {code}: {said[-1]}")

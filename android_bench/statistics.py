@@ -2,7 +2,7 @@
 
 The unit of evidence is the *session median*. Inferences inside a session share a memory layout, a clock and a
 neighbour: they are autocorrelated, and a test that pools them calls equal artefacts different in nearly half
-of all runs. Sessions come in pairs, one of each contender a round: a round shares the machine's mood, which
+of all runs. Sessions come in pairs, one of each candidate a round: a round shares the machine's mood, which
 cancels in the pair's ratio.
 """
 
@@ -115,15 +115,15 @@ def verdict(base: ArrayLike, candidate: ArrayLike) -> NDArray[np.str_]:
 
 
 def interleaved(count: int, sessions: int) -> list[int]:
-    """Order of `sessions` sessions of each of `count` contenders: forwards, then backwards (A B B A …).
+    """Order of `sessions` sessions of each of `count` candidates: forwards, then backwards (A B B A …).
 
-    A drift that is linear in time adds the same to each contender when `sessions` is even, nearly so when
+    A drift that is linear in time adds the same to each candidate when `sessions` is even, nearly so when
     odd.
     """
     rounds: Iterable[range] = (
         range(count) if turn % 2 == 0 else range(count - 1, -1, -1) for turn in range(sessions)
     )
-    return [contender for one_round in rounds for contender in one_round]
+    return [candidate for one_round in rounds for candidate in one_round]
 
 
 def _log_ratios(base: ArrayLike, candidate: ArrayLike) -> Floats:

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from android_bench.bare import describe, open_model
+from android_bench.external_model import describe, open_model
 from android_bench.machine import Watch, peak_mib, resident_mib
-from mobilebert_export.runtime import Matcher
+from mobilebert_runtime.matcher import Matcher
 
 # Warm-up is over when two neighbouring windows have the same median within this share ...
 WARM_TOLERANCE = 0.03

@@ -6,7 +6,6 @@
 Nothing is visible under the final name until every step has passed.
 """
 
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Collection
@@ -18,30 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from matching.length_shift import LengthShift
-from matching.wordpiece import PairTokenizer
 from mobilebert_export import samples
-from mobilebert_export.artefact import (
-    MODEL_FILES,
-    ArtefactCard,
-    Bucket,
-    check_output,
-    new_folder,
-    read_recipe,
-    write_checksums,
-    write_json,
-)
-from mobilebert_export.budget import meet_budget, read_budget_pairs
+from mobilebert_export.accuracy_budget import meet_budget, read_budget_pairs
+from mobilebert_export.artefact_folder import check_output, new_folder, write_checksums
 from mobilebert_export.console import silenced, step
-from mobilebert_export.report import write_report
-from mobilebert_export.rewriting import PROOF_PAIRS, Rewritten, choose_forms, rewrite
-from mobilebert_export.runtime import Matcher
+from mobilebert_export.exact_rewrites import PROOF_PAIRS, Rewritten, choose_forms, rewrite
+from mobilebert_export.export_report import write_report
 from mobilebert_export.verification import Verification, VerificationError, verify
-from quantize.calibration import encode_calibration, read_calibration
+from mobilebert_runtime.card import MODEL_FILES, ArtefactCard, Bucket, read_recipe
+from mobilebert_runtime.files import file_sha256, write_json
+from mobilebert_runtime.length_shift import LengthShift
+from mobilebert_runtime.matcher import Matcher
+from mobilebert_runtime.tokenizer import PairTokenizer
+from quantize.calibration_data import encode_calibration, read_calibration
 from quantize.recipes import Recipe, Tolerance, find_recipe
 
 if TYPE_CHECKING:
-    from quantize.audit import ProductLoss
+    from quantize.product_audit import ProductLoss
 
 # Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
 DEFAULT_OPSET = 20
@@ -226,7 +218,7 @@ def shipped_source(made: dict[str, Any], artefact: str | Path) -> str:
 
 
 def load_model(name: str) -> LoadedModel:
-    """Load a model by its directory or name; the errors are those of `models` and `matching.wordpiece`."""
+    """Load a model by its directory or name; the errors are those of `models` and of the tokenizer."""
     import models
 
     directory = models.find_directory(name)
@@ -246,16 +238,15 @@ def load_model(name: str) -> LoadedModel:
     if not (directory / "vocab.txt").is_file():
         raise ExportRequestError(
             f"{directory}: no vocab.txt; an artefact's runtimes split text by WordPiece, not SentencePiece: "
-            "train this model on `mobilebert vocabulary --kind wordpiece`, or export the network alone with "
-            "mobilebert_export.tflite.write_float_tflite"
+            "train this model on `mobilebert train-tokenizer --kind wordpiece`, or export the network alone "
+            "with mobilebert_export.tflite_writer.write_float_tflite"
         )
     if tokenizer.vocab_size > network.config.vocab_size:
         raise ExportRequestError(
             f"{directory}: tokenizer.json has {tokenizer.vocab_size} entries, "
             f"the model {network.config.vocab_size}"
         )
-    with (directory / "model.safetensors").open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = file_sha256(directory / "model.safetensors")
     # The folder's name, not its path: an artefact tells nobody where it was made.
     source = {"name": directory.resolve().name, "sha256": digest}
     return LoadedModel(network, settings, tokenizer, directory, source)
@@ -264,11 +255,11 @@ def load_model(name: str) -> LoadedModel:
 def write_float(network: Any, path: Path, request: ExportRequest, buckets: tuple[Bucket, ...]) -> None:
     """The float file of the request's target."""
     if request.target == "tflite":
-        from mobilebert_export.tflite import write_float_tflite
+        from mobilebert_export.tflite_writer import write_float_tflite
 
         write_float_tflite(network, path, buckets)
     else:
-        from mobilebert_export.onnx import write_float_onnx
+        from mobilebert_export.onnx_writer import write_float_onnx
 
         write_float_onnx(network, path, buckets, request.opset)
 
@@ -280,13 +271,13 @@ def quantise(
     calibration: dict[str, NDArray[np.int32]] | None,
     keep_float: Collection[int] = (),
 ) -> None:
-    """The quantised file of a recipe; products with these numbers (`quantize.audit`) stay in float."""
+    """The quantised file of a recipe; products with these numbers stay in float."""
     if recipe.target == "tflite":
-        from quantize.tflite import quantize_tflite
+        from quantize.tflite_int8 import quantize_tflite
 
         quantize_tflite(source, target, recipe, calibration, keep_float)
     else:
-        from quantize.onnx import quantize_onnx
+        from quantize.onnx_int8 import quantize_onnx
 
         quantize_onnx(source, target, recipe, calibration, keep_float)
 
@@ -295,15 +286,15 @@ def _worst_first(
     network: Any, plain: Path, calibration: dict[str, NDArray[np.int32]], recipe: Recipe
 ) -> "list[ProductLoss]":
     """The products of a network by falling harm, after checking that the file computes the same ones."""
-    from quantize.audit import audit
+    from quantize.product_audit import audit
 
     step_size = max(1, len(calibration["input_ids"]) // AUDIT_PAIRS)
     some = {name: values[::step_size][:AUDIT_PAIRS] for name, values in calibration.items()}
     found = audit(network, some, recipe)
     if recipe.target == "tflite":
-        from quantize.tflite import product_widths
+        from quantize.tflite_int8 import product_widths
     else:
-        from quantize.onnx import product_widths
+        from quantize.onnx_int8 import product_widths
     widths = product_widths(plain)
     if len(widths) != found.computed or any(widths[one.number] != one.width for one in found.products):
         raise ExportRequestError(
@@ -318,7 +309,7 @@ def measure_pair(plain: Path, quantised: Path, threads: int) -> dict[str, Any]:
     from android_bench.latency import compare
 
     run = compare([plain, quantised], threads=threads, inputs=samples.verification_pairs()[:24])
-    first, second = (contender.name for contender in run.contenders)
+    first, second = (candidate.name for candidate in run.candidates)
     return {
         "threads": threads,
         "float32": run.summary(first),

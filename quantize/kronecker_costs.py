@@ -6,7 +6,7 @@
 scaled, rounded, stored), `move` for every number that is transposed, added or multiplied alone. Rows are what
 makes a factor of 2 × 2 dear: it has few multiplications, but 192 rows a token, and a runtime with ranges of
 its own for each row scans them all.
-The numbers are fitted to measured times by `benchmarks/kronecker_operators.py`, which says how well they fit;
+The numbers are fitted to measured times by `studies/kronecker/operator_costs.py`, which says how well;
 `results/kronecker/operators.json` has the times and names the machine. They decide between two forms of the
 same layer, so what matters of them is their ratios.
 """
@@ -81,7 +81,7 @@ def linear_work(tokens: int, n: int, m: int) -> Work:
 
 
 def factored_work(tokens: int, sizes: tuple[int, int, int, int], rank: int, *, b_first: bool) -> Work:
-    """Counts of `quantize.kronecker.TwoStepLinear`: two products, transpositions, a bias apart."""
+    """Counts of `quantize.kronecker_lowering.TwoStepLinear`: two products, transpositions, a bias apart."""
     m1, n1, m2, n2 = sizes
     if b_first:
         half, rows = tokens * n1 * m2 * rank, tokens * (n1 + m2)

@@ -50,7 +50,7 @@ class Recipe:
     # float, and so does the last linear layer: its outputs are the logits.
     integer_operators: tuple[str, ...]
     tolerance: Tolerance
-    # Oldest runtime that the file was loaded in; tests/test_export_runtimes.py repeats it.
+    # Oldest runtime that the file was loaded in; tests/mobilebert_export/test_export_runtimes.py repeats it.
     minimum_runtime: dict[str, str]
     # Of an int8 matrix: 8 uses all steps, 7 only those from −64 to 64.
     weight_bits: int = 8
@@ -88,7 +88,7 @@ _FLOAT = Tolerance(max_abs_logit=1e-4, min_label_agreement=0.995, min_rank_agree
 _INT8 = Tolerance(max_abs_logit=None, min_label_agreement=0.98, min_rank_agreement=0.99)
 _TFLITE = {"tflite": "2.14"}
 # TFLite 2.14 knows no per-channel dynamic range: it computed nonsense without a word until the file said that
-# it needs newer operators (quantize/tflite.py). LiteRT 1.0 (TFLite 2.18) is right.
+# it needs newer operators (quantize/tflite_int8.py). LiteRT 1.0 (TFLite 2.18) is right.
 _TFLITE_DYNAMIC = {"tflite": "2.18"}
 _ONNX = {"onnxruntime": "1.17"}
 # Linear layers and matrix products hold nearly all multiplications and bytes; what lies between stays float:

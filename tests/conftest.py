@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiny_artefacts import onnx_model, tflite_model, write_artefact
+from tests.helpers.tiny_artefacts import onnx_model, tflite_model, write_artefact
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def pytest_configure(config: pytest.Config) -> None:
     """Processes of one run share the small matcher's artefacts, in the folder that holds their own."""
     if hasattr(config, "workerinput"):
-        from tests import small_matcher
+        from tests.helpers import small_matcher
 
         small_matcher.share(Path(config.option.basetemp).parent / "small-matcher")
 

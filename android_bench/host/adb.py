@@ -4,7 +4,6 @@
 end with exit code 0, and every way a connection can break becomes a `PhoneRunError`.
 """
 
-import hashlib
 import os
 import shlex
 import struct
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import adbutils
+
+from mobilebert_runtime.files import file_sha256
 
 # What adbutils lets through when a device or the server disappears in the middle of a message.
 BROKEN = (adbutils.AdbError, OSError, EOFError, struct.error, AssertionError)
@@ -146,12 +147,6 @@ def choose(serial: str | None = None) -> Phone:
             f"{wanted} is {found[wanted]}; {hints.get(found[wanted], 'wait until it is ready')}"
         )
     return Phone(adbutils.AdbClient().device(wanted))
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a local file, hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _short(command: str) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from android_bench.host.bench import PhoneRun
+from android_bench.host.phone_bench import PhoneRun
 
 CLASS_NAME = "mobilebert.bench.Session"
 
 
 def to_json(run: PhoneRun) -> dict[str, Any]:
-    """The whole document; `android_bench.record.Record.from_json` reads its own part of it back."""
+    """The whole document; `android_bench.latency_record.Record.from_json` reads its own part of it back."""
     extra = {
         "emulated": run.emulated,
         "runner": run.record.comparison.settings["runner"],
@@ -61,7 +61,7 @@ def context(run: PhoneRun) -> dict[str, Any]:
 def benchmark(run: PhoneRun, name: str) -> dict[str, Any]:
     """One artefact: session figures as metrics, steady inferences as a sampled metric."""
     sessions = run.record.comparison.of(name)
-    contender = next(one for one in run.record.comparison.contenders if one.name == name)
+    candidate = next(one for one in run.record.comparison.candidates if one.name == name)
     settings = run.record.comparison.settings
     runs = [[_ns(ms) for ms in session.steady_ms] for session in sessions]
     steady = np.concatenate(runs)
@@ -71,7 +71,7 @@ def benchmark(run: PhoneRun, name: str) -> dict[str, Any]:
     )
     return {
         "name": name,
-        "params": {"threads": str(contender.threads), "cores": settings["cores"], "mode": settings["mode"]},
+        "params": {"threads": str(candidate.threads), "cores": settings["cores"], "mode": settings["mode"]},
         "className": CLASS_NAME,
         "totalRunTimeNs": _ns(total),
         "metrics": {

@@ -4,7 +4,6 @@ Everything comes from package registries at build time; nothing of it is kept in
 """
 
 import compileall
-import hashlib
 import importlib.metadata
 import json
 import py_compile
@@ -18,6 +17,7 @@ from typing import Any
 
 from android_bench.toolchain import tools
 from android_bench.toolchain.debian import ToolUnavailableError
+from mobilebert_runtime.files import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE, ABI = "aarch64", "arm64-v8a"
@@ -31,16 +31,11 @@ PLATFORMS = tuple(f"manylinux{tag}_aarch64" for tag in ("_2_28", "_2_27", "_2_17
 OUR_FILES = (
     "android_bench/__init__.py",
     "android_bench/worker.py",
-    "android_bench/bare.py",
+    "android_bench/external_model.py",
     "android_bench/machine.py",
     "android_bench/runner/__init__.py",
     "android_bench/runner/device.py",
-    "matching/__init__.py",
-    "matching/length_shift.py",
-    "matching/wordpiece.py",
-    "mobilebert_export/__init__.py",
-    "mobilebert_export/artefact.py",
-    "mobilebert_export/runtime.py",
+    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "mobilebert_runtime").glob("*.py"))),
 )
 # The C and C++ libraries the interpreter, its modules and the wheels are linked with.
 LIBRARIES = (
@@ -80,7 +75,7 @@ class Bundle:
             bundle = cls(path=path, **facts)
         except (TypeError, ValueError) as error:
             raise BundleError(f"{note}: damaged ({error}); make the bundle again") from None
-        if sha256(path) != bundle.sha256:
+        if file_sha256(path) != bundle.sha256:
             raise BundleError(f"{path}: changed since it was made; make it again")
         return bundle
 
@@ -119,12 +114,6 @@ def make(target: str, out: Path) -> Bundle:
         return _pack(folder, out, target, versions)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _python(debian: Path, folder: Path) -> None:
@@ -182,7 +171,7 @@ def _pack(folder: Path, out: Path, target: str, versions: dict[str, str]) -> Bun
         "machine": MACHINE,
         "abi": ABI,
         "versions": versions,
-        "sha256": sha256(part),
+        "sha256": file_sha256(part),
     }
     part.rename(out)
     out.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from android_bench import machine, worker
-from matching.wordpiece import PairTokenizer
-from mobilebert_export.artefact import check_checksums
-from mobilebert_export.runtime import Matcher, positive_probability, read_card
+from mobilebert_runtime.card import check_checksums
+from mobilebert_runtime.matcher import Matcher, positive_probability, read_card
+from mobilebert_runtime.tokenizer import PairTokenizer
 
 SENTINEL = "MOBILEBERT-END"
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from android_bench.toolchain import java, native, tools
 from android_bench.toolchain.debian import ToolUnavailableError
-from mobilebert_export.artefact import check_checksums
+from mobilebert_runtime.card import check_checksums
 
-APP = java.ROOM / "app"
+APP = java.ANDROID_BENCH / "app"
 ABI = "arm64-v8a"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 KEY = ("-storetype", "PKCS12", "-storepass", "android", "-keypass", "android", "-alias", "debug")

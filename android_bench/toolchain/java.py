@@ -9,8 +9,8 @@ from shutil import which
 
 from android_bench.toolchain.debian import ToolUnavailableError
 
-ROOM = Path(__file__).resolve().parents[1]
-CORE = ROOM / "core" / "src"
+ANDROID_BENCH = Path(__file__).resolve().parents[1]
+CORE = ANDROID_BENCH / "core" / "src"
 
 
 class BuildError(Exception):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from android_bench.toolchain import java, tools
 
-SOURCE = java.ROOM / "app" / "jni" / "onnx_bridge.c"
+SOURCE = java.ANDROID_BENCH / "app" / "jni" / "onnx_bridge.c"
 NAME = "libmobilebert_onnx.so"
 RUNTIME_NAME = "libonnxruntime.so"
 PHONE = "aarch64-linux-android"

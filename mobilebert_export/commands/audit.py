@@ -12,7 +12,7 @@ from typer import Argument, Option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from matching.audit import Audit
+    from matching.length_bias.bias_audit import Audit
 
 # The columns and the definition, the same for `mobilebert debias`.
 TextA = Annotated[str | None, Option(help="Column of the first texts; default: known names.")]
@@ -49,9 +49,9 @@ def audit(
 
     from rich.console import Console
 
-    from matching.audit import audit as run
-    from matching.figure1 import draw
-    from matching.output import check_output, replacing
+    from matching.length_bias.bias_audit import audit as run
+    from matching.length_bias.category_plot import draw
+    from mobilebert_runtime.files import check_output, replacing
 
     for out in filter(None, (json_file, png)):
         check_output(out, force=force)

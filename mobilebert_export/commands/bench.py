@@ -52,13 +52,13 @@ def bench(
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from android_bench import paper
-    from android_bench.latency import measure, name_contenders
-    from android_bench.pairs import PAIRS
+    from android_bench.latency import measure, name_candidates
+    from android_bench.latency_record import Record
+    from android_bench.latency_report import bench_markdown, check_free, write_bench
     from android_bench.progress import session_progress
-    from android_bench.record import Record
-    from android_bench.report import bench_markdown, check_free, write_bench
-    from matching.pairs import read_pairs
+    from android_bench.sample_pairs import PAIRS
+    from matching.data.pairs import read_pairs
+    from studies.latency import paper_tables as paper
 
     if out:
         check_free(out, force=force)
@@ -66,13 +66,13 @@ def bench(
     remade = paper.find_table(table) if artefacts == ["paper"] and not Path("paper").is_dir() else None
     if remade:
         from mobilebert_export.console import progress_console
-        from mobilebert_export.paper_models import export_table
+        from studies.latency.paper_models import export_table
 
         artefacts = [str(folder) for folder in export_table(remade, cache, progress_console())]
-    contenders = name_contenders(artefacts, threads, seq_len=seq_len, pythons=python or ())
+    candidates = name_candidates(artefacts, threads, seq_len=seq_len, pythons=python or ())
     with session_progress() as begin:
         run = measure(
-            contenders,
+            candidates,
             sessions=sessions,
             seconds=seconds,
             inputs=list(zip(texts.text_a, texts.text_b, strict=True)) if texts else PAIRS,

@@ -25,12 +25,12 @@ def calibrate(
     from rich.console import Console
 
     import models
-    from matching.calibration import fit_level_settings, fit_settings
-    from matching.length_prior import LengthPrior
-    from matching.output import replacing
-    from matching.split import read_split
-    from matching.train import predict_logits
-    from matching.wordpiece import PairTokenizer
+    from matching.data.labelled_pairs import read_split
+    from matching.evaluation.score_calibration import fit_level_settings, fit_settings
+    from matching.length_bias.length_prior import LengthPrior
+    from mobilebert_runtime.files import replacing
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from training.encoded_pairs import predict_logits
 
     torch.set_num_threads(threads)
     network, tokenizer = models.load_classifier(model), PairTokenizer.load(model)

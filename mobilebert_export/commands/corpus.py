@@ -41,9 +41,9 @@ def corpus(
     from rich.console import Console
 
     import models
-    from distill.corpus import Packing, build
-    from distill.examples import ExampleRecipe
-    from matching.output import write_json
+    from distill.pretraining.corpus import Packing, build
+    from distill.pretraining.examples import ExampleRecipe
+    from mobilebert_runtime.files import write_json
 
     recipe = ExampleRecipe(pairs, masking, seed)
     source = models.find_directory(vocab)

@@ -43,10 +43,10 @@ def debias(
 
     from rich.console import Console
 
-    from matching.audit import audit
-    from matching.debias import debias as choose
-    from matching.debias import write
-    from matching.output import check_output, replacing
+    from matching.length_bias.bias_audit import audit
+    from matching.length_bias.debiased_sets import debias as choose
+    from matching.length_bias.debiased_sets import write
+    from mobilebert_runtime.files import check_output, replacing
 
     report = report or out.with_suffix(".report.json")
     for path in (out, report):

@@ -44,40 +44,44 @@ def distill(
     from rich.console import Console
 
     import models
-    from distill.material import gather, task_targets, teachers_logits
-    from distill.recipe import recipe as find_recipe
-    from distill.student import Classroom, seat, start_factored
-    from distill.transfer import distil
-    from matching.calibration import fit_level_settings, fit_settings
-    from matching.length_prior import LengthPrior
-    from matching.output import refuse_finished
-    from matching.train import predict_logits
-    from matching.wordpiece import PairTokenizer
+    from distill.init.student import StudentStart, init_student, start_factored
+    from distill.task.distillation_data import gather, task_targets, teachers_logits
+    from distill.task.distillation_recipes import recipe as find_recipe
+    from distill.task.task_distillation import distil
+    from matching.evaluation.score_calibration import fit_level_settings, fit_settings
+    from matching.length_bias.length_prior import LengthPrior
+    from mobilebert_runtime.files import refuse_finished
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from training.encoded_pairs import predict_logits
 
     refuse_finished(out / "model", force=force)
     plan = find_recipe(recipe)
     torch.set_num_threads(threads)
     console = Console(stderr=True)
     with console.status("mining unlabelled pairs"):
-        material = gather(data, plan.mined_pairs, seed)
-    console.print(f"{len(material.train.pairs):,} labelled and {len(material.mined):,} mined pairs")
+        distillation_data = gather(data, plan.mined_pairs, seed)
+    console.print(
+        f"{len(distillation_data.train.pairs):,} labelled and {len(distillation_data.mined):,} mined pairs"
+    )
     if student not in models.PRESETS and Path(student).is_dir():
         master = models.load_classifier(teacher[0])
-        room = Classroom(start_factored(student, master), master, teacher[0])
+        initial = StudentStart(start_factored(student, master), master, teacher[0])
     else:
         begun = None if start is None else models.find_directory(start)
-        room = seat(models.preset(student), teacher[0], material.texts, out, seed=seed, start=begun)
+        initial = init_student(
+            models.preset(student), teacher[0], distillation_data.texts, out, seed=seed, start=begun
+        )
     targets = None
     if plan.soft_labelled or (level and not plan.imitates):
         with console.status("teachers label the pairs") as status:
             said = teachers_logits(
                 teacher,
-                material.pairs,
+                distillation_data.pairs,
                 labels or out / "labels",
                 lambda share: status.update(f"teachers label the pairs: {share:.0%}"),
             )
-        targets = task_targets(material, said, level)
-    tokenizer = PairTokenizer.load(room.tokenizer)
+        targets = task_targets(distillation_data, said, level)
+    tokenizer = PairTokenizer.load(initial.tokenizer)
     facts = {
         "teacher": [path.name for path in teacher],
         "student": Path(student).name,
@@ -86,24 +90,26 @@ def distill(
         "data": data.name,
         "level": level,
         "seed": seed,
-        "labelled_pairs": len(material.train.pairs),
-        "mined_pairs": len(material.mined),
+        "labelled_pairs": len(distillation_data.train.pairs),
+        "mined_pairs": len(distillation_data.mined),
         "threads": threads,
     }
-    pupil = room.student
+    pupil = initial.student
     distil(
         pupil,
-        room.teacher,
+        initial.teacher,
         tokenizer,
-        material.pairs,
-        material.labels,
-        material.dev,
+        distillation_data.pairs,
+        distillation_data.labels,
+        distillation_data.dev,
         plan,
         out,
         facts,
         targets,
     )
-    logits, dev = predict_logits(pupil, tokenizer, material.dev.pairs), material.dev
-    prior = LengthPrior.fit(*material.train) if level else None
+    logits, dev = predict_logits(pupil, tokenizer, distillation_data.dev.pairs), distillation_data.dev
+    prior = LengthPrior.fit(*distillation_data.train) if level else None
     settings = fit_level_settings(logits, dev, prior) if prior else fit_settings(logits, dev.labels)
-    models.save_pretrained(pupil, out / "model", tokenizer_from=room.tokenizer, settings=settings, half=True)
+    models.save_pretrained(
+        pupil, out / "model", tokenizer_from=initial.tokenizer, settings=settings, half=True
+    )

@@ -36,11 +36,11 @@ def evaluate(
     """
     from rich.console import Console
 
-    from matching.audit import load_quartiles
-    from matching.evaluation import evaluate as figures
-    from matching.output import check_output, write_json
-    from matching.split import read_labelled
+    from matching.data.labelled_pairs import read_labelled
+    from matching.evaluation.pair_evaluation import evaluate as figures
+    from matching.length_bias.bias_audit import load_quartiles
     from mobilebert_export.scoring import open_scorer, record_head
+    from mobilebert_runtime.files import check_output, write_json
 
     if json_file:
         check_output(json_file, force=force)

@@ -52,9 +52,9 @@ def export(
     the recipe's tolerance the command exits 1 and leaves nothing under the final name.
     """
     from mobilebert_export.console import progress_console
+    from mobilebert_export.export_report import print_summary
     from mobilebert_export.exporter import ExportRequest, parse_buckets
     from mobilebert_export.exporter import export as run
-    from mobilebert_export.report import print_summary
 
     request = ExportRequest(
         out=out,

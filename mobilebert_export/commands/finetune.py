@@ -39,11 +39,11 @@ def finetune(
     from rich.console import Console
 
     import models
-    from matching.output import refuse_finished, write_json
-    from matching.search import BATCH_SIZES, EPOCHS, LEARNING_RATES, Cell, search
-    from matching.search import grid as combinations
-    from matching.start import start_directory, start_model
-    from matching.wordpiece import PairTokenizer
+    from mobilebert_runtime.files import refuse_finished, write_json
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from training.hyperparameter_search import BATCH_SIZES, EPOCHS, LEARNING_RATES, Cell, search
+    from training.hyperparameter_search import grid as combinations
+    from training.initial_model import start_directory, start_model
 
     finished = out / "best.json"
     refuse_finished(finished, force=force)
@@ -85,10 +85,10 @@ def finetune(
 
 
 class _Pairs:
-    """A task of `matching.glue`."""
+    """A task of `matching.data.glue`."""
 
     def __init__(self, name: str, folder: Path, tokenizer: Any) -> None:
-        from matching.glue import find_task, read_task
+        from matching.data.glue import find_task, read_task
 
         self.task = find_task(name)
         self.data = read_task(folder, self.task)
@@ -99,12 +99,12 @@ class _Pairs:
         self.sizes = {split: len(part.pairs) for split, part in self.data.items()}
 
     def train(self, network: Any, loop: Any, out: Path) -> dict[str, Any]:
-        from matching.glue import finetune_task
+        from matching.data.glue import finetune_task
 
         return finetune_task(network, self.tokenizer, self.task, self.data, loop, out)
 
     def test(self, network: Any) -> dict[str, float] | None:
-        from matching.glue import predict_task, task_figures
+        from matching.data.glue import predict_task, task_figures
 
         if "test" not in self.data:
             return None
@@ -118,14 +118,14 @@ class _Squad:
     head, outputs, select = "span_qa", 2, "f1"
 
     def __init__(self, folder: Path, directory: Path, max_len: int) -> None:
-        from matching.squad import find_split, read_squad
+        from matching.data.squad import find_split, read_squad
 
         self.data = {split: read_squad(find_split(folder, split)) for split in ("train", "dev")}
         self.directory, self.max_len = directory, max_len
         self.sizes = {split: len(part) for split, part in self.data.items()}
 
     def train(self, network: Any, loop: Any, out: Path) -> dict[str, Any]:
-        from matching.squad import finetune_squad
+        from matching.data.squad import finetune_squad
 
         return finetune_squad(network, self.directory, self.data, loop, out, self.max_len)
 

@@ -35,15 +35,15 @@ def gate(
     from rich.markdown import Markdown
 
     from android_bench import gate as rules
-    from android_bench.latency import BenchError, name_contenders
-    from android_bench.progress import session_progress
-    from android_bench.report import (
+    from android_bench.latency import BenchError, name_candidates
+    from android_bench.latency_report import (
         check_free,
         gate_markdown,
         self_test_markdown,
         write_gate,
         write_self_test,
     )
+    from android_bench.progress import session_progress
 
     if len(artefacts) != (1 if self_test else 2):
         raise BenchError(f"{len(artefacts)} artefacts; give BASE and CANDIDATE, or one with --self-test")
@@ -74,7 +74,7 @@ def gate(
         verdict = rules.gate(base, candidate)
         record = candidate.record
     else:
-        first, second = name_contenders(artefacts, threads)
+        first, second = name_candidates(artefacts, threads)
         with session_progress() as begin:
             record, verdict = rules.run_gate(
                 first,

@@ -24,8 +24,8 @@ def import_tensorflow(
     from tokenizers import BertWordPieceTokenizer
 
     import models
-    from matching.output import refuse_finished
-    from models.tensorflow_checkpoint import read_tensorflow_checkpoint
+    from mobilebert_runtime.files import refuse_finished
+    from models.convert.tensorflow_checkpoint import read_tensorflow_checkpoint
 
     refuse_finished(out, force=force)
     if not vocab.is_file():

@@ -31,11 +31,11 @@ def invariances(
     """
     from rich.console import Console
 
-    from matching.invariances import invariances as measure
-    from matching.invariances import sample
-    from matching.output import check_output, write_json
-    from matching.pairs import read_pairs
+    from matching.data.pairs import read_pairs
+    from matching.evaluation.perturbations import invariances as measure
+    from matching.evaluation.perturbations import sample
     from mobilebert_export.scoring import open_scorer, record_head
+    from mobilebert_runtime.files import check_output, write_json
 
     if json_file:
         check_output(json_file, force=force)

@@ -38,9 +38,9 @@ def match(
     """
     from rich.console import Console
 
-    from matching.pairs import read_pairs
+    from matching.data.pairs import read_pairs
     from mobilebert_export.console import silenced
-    from mobilebert_export.runtime import Matcher
+    from mobilebert_runtime.matcher import Matcher
 
     if pairs is None and len(texts or ()) != 2:
         raise MatchRequestError(f"{len(texts or ())} texts; give two, or a file with --pairs")

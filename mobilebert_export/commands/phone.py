@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 if TYPE_CHECKING:
-    from android_bench.host.bench import Plan
+    from android_bench.host.phone_bench import Plan
 
 Told = Callable[[str], None]
 VERBS = {"devices": 0, "bench": 1, "match": 1, "bundle": 0}  # and how many arguments each needs
@@ -66,8 +66,8 @@ def phone(
         with progress.status("") as status:
             _match(Path(given[0]), texts, pairs, serial, bundle, threads, status.update)
     else:
-        from android_bench.host.bench import Plan
-        from android_bench.pairs import PAIRS
+        from android_bench.host.phone_bench import Plan
+        from android_bench.sample_pairs import PAIRS
 
         asked = _read(pairs) if pairs else PAIRS
         plan = Plan(tuple(map(Path, given)), sessions, seconds, threads, cores, mode, asked)
@@ -111,11 +111,12 @@ def _bench(
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from android_bench.host import bench, report
+    from android_bench.host import phone_bench as bench
+    from android_bench.host import phone_report as report
     from android_bench.host.adb import choose
-    from android_bench.report import check_free
+    from android_bench.latency_report import check_free
     from android_bench.runner.bundle import Bundle
-    from mobilebert_export.artefact import read_card
+    from mobilebert_runtime.card import read_card
 
     if out:
         check_free(out, force=force)
@@ -137,10 +138,10 @@ def _match(
     threads: int,
     told: Told,
 ) -> None:
-    from android_bench.host import bench
+    from android_bench.host import phone_bench as bench
     from android_bench.host.adb import choose
     from android_bench.runner.bundle import Bundle
-    from mobilebert_export.artefact import read_card
+    from mobilebert_runtime.card import read_card
 
     asked = _read(pairs) if pairs else ((texts[0], texts[1]),)
     chosen = Bundle.read(bundle or _default_bundle(read_card(artefact).target))
@@ -151,7 +152,7 @@ def _match(
 
 
 def _read(pairs: Path) -> tuple[tuple[str, str], ...]:
-    from matching.pairs import read_pairs
+    from matching.data.pairs import read_pairs
 
     table = read_pairs(pairs)
     return tuple(zip(table.text_a, table.text_b, strict=True))

@@ -53,16 +53,16 @@ def pretrain(
     import torch
 
     import models
-    from distill.engine import EngineConfig, processes
-    from distill.examples import ExampleRecipe
-    from distill.inheritance import bare_teacher
-    from distill.pretraining import PretrainingPlan, draw_curves, start
-    from distill.pretraining import pretrain as run
-    from distill.shards import Corpus
-    from distill.strategies import strategy as find_strategy
-    from matching.output import refuse_finished
+    from distill.init.pretraining_student import bare_teacher
+    from distill.pretraining.examples import ExampleRecipe
+    from distill.pretraining.shards import Corpus
+    from distill.pretraining.stages import PretrainingPlan, draw_curves, start
+    from distill.pretraining.stages import pretrain as run
+    from distill.pretraining.strategies import strategy as find_strategy
+    from mobilebert_runtime.files import refuse_finished
     from models import ConfigError, PretrainingHead
     from models.layers import Encoder
+    from training.engine import EngineConfig, processes
 
     refuse_finished(out / "model", force=force)
     shards = Corpus(corpus)

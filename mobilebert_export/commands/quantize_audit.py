@@ -26,9 +26,9 @@ def quantize_audit(
     """Quantise one product of a network at a time and say what that does to the logits."""
     from rich.console import Console
 
+    from mobilebert_export.audit_report import audit_matcher, print_audit, write_audit
     from mobilebert_export.console import progress_console, step
-    from mobilebert_export.quantize_audit import audit_matcher, print_audit, write_audit
-    from quantize.calibration import read_calibration
+    from quantize.calibration_data import read_calibration
 
     texts = read_calibration(pairs, text_a, text_b) if pairs else None
     console = progress_console()

@@ -46,10 +46,10 @@ def rewrite(
     from rich.console import Console
 
     import models
-    from matching.output import refuse_finished, write_json
-    from matching.split import read_labelled
-    from matching.wordpiece import PairTokenizer
-    from models.rewrite import rewrite as closed_form
+    from matching.data.labelled_pairs import read_labelled
+    from mobilebert_runtime.files import refuse_finished, write_json
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from models.convert.nonorm_relu import rewrite as closed_form
 
     if norm not in NORMS:
         raise RewriteUsageError(f"--norm {norm!r} is unknown; expected one of {', '.join(NORMS)}")
@@ -81,8 +81,8 @@ def rewrite(
     keep("original", original, None)
     keep("fitted", copy, "model" if taught is None else "fitted")
     if taught is not None and held is not None and recover_pairs is not None:
-        from distill.recovery import recovery_recipe
-        from distill.transfer import distil
+        from distill.task.rewrite_recovery import recovery_recipe
+        from distill.task.task_distillation import distil
 
         plan = recovery_recipe(len(taught.pairs), steps, batch_size, seed)
         facts = {"rewritten": record["model"], "data": "/".join(recover_pairs.parts[-2:]), "threads": threads}
@@ -101,9 +101,9 @@ def _calibration(path: Path | None, most: int, tokenizer: Any) -> tuple[list[dic
     """Batches of up to 64 pairs of similar length, and where they are from."""
     import torch
 
-    from matching.train import TRAIN_LENGTH
     from mobilebert_export import samples
-    from quantize.calibration import read_calibration
+    from quantize.calibration_data import read_calibration
+    from training.encoded_pairs import TRAIN_LENGTH
 
     pairs = (samples.calibration_pairs() if path is None else read_calibration(path))[:most]
     encoded = sorted(tokenizer.ids(pairs, TRAIN_LENGTH), key=lambda row: len(row[0]))
@@ -117,9 +117,9 @@ def _decide(
     network: Any, tokenizer: Any, given: Any, dev: Any, test: Any
 ) -> tuple[Any, dict[str, Any] | None]:
     """Decision settings, fitted on `dev` where there is one, and the figures on `test`."""
-    from matching import metrics
-    from matching.calibration import fit_settings, probabilities
-    from matching.train import predict_logits
+    from matching.evaluation import metrics
+    from matching.evaluation.score_calibration import fit_settings, probabilities
+    from training.encoded_pairs import predict_logits
 
     settings = fit_settings(predict_logits(network, tokenizer, dev.pairs), dev.labels) if dev else given
     if test is None:

@@ -32,15 +32,15 @@ def ship(
     """
     from rich.console import Console
 
-    from distill.recipe import COURSES, RecipeError
+    from distill.task.distillation_recipes import TRAINING_RECIPES, RecipeError
     from mobilebert_export.commands.distill import distill
     from mobilebert_export.commands.evaluate import evaluate
     from mobilebert_export.commands.export import export
     from mobilebert_export.commands.train_matcher import train_matcher
 
-    chosen = matcher or list(COURSES)
-    if unknown := [name for name in chosen if name not in COURSES]:
-        raise RecipeError(f"matcher {unknown[0]!r} is unknown; expected one of {', '.join(COURSES)}")
+    chosen = matcher or list(TRAINING_RECIPES)
+    if unknown := [name for name in chosen if name not in TRAINING_RECIPES]:
+        raise RecipeError(f"matcher {unknown[0]!r} is unknown; expected one of {', '.join(TRAINING_RECIPES)}")
     console = Console(stderr=True)
     masters = [out / f"teacher-{seed}" / "model" for seed in range(teachers)]
     for seed, master in enumerate(masters):
@@ -52,7 +52,7 @@ def ship(
         console.rule(name)
         model, artefact = out / name / "model", out / f"{name}-{quant}"
         start = None
-        for recipe, levelled in COURSES[name]:
+        for recipe, levelled in TRAINING_RECIPES[name]:
             taught = model if levelled else out / f"{name}-original" / "model"
             if not taught.is_dir():
                 distill(

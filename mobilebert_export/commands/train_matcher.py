@@ -41,11 +41,11 @@ def train_matcher(
 
     import torch
 
-    from matching.benchmarks import find_data, training_part
-    from matching.calibration import fit_settings
-    from matching.matcher_training import fit, loop_config, settings_of
-    from matching.matchers import build_matcher
-    from matching.output import refuse_finished
+    from matching.data.datasets import find_data, training_part
+    from matching.evaluation.score_calibration import fit_settings
+    from mobilebert_runtime.files import refuse_finished
+    from training.fit_matcher import fit, loop_config, settings_of
+    from training.matchers import build_matcher
 
     refuse_finished(out / "model", force=force)
     torch.set_num_threads(threads)

@@ -24,10 +24,10 @@ def verify(
     Exits 1 when a tolerance of its recipe is broken, 2 when the artefact is damaged or was made from other
     weights than --model holds.
     """
-    from matching.pairs import read_pairs
+    from matching.data.pairs import read_pairs
     from mobilebert_export.console import progress_console
+    from mobilebert_export.export_report import print_rows, verification_rows
     from mobilebert_export.exporter import require_passed, verify_artefact
-    from mobilebert_export.report import print_rows, verification_rows
 
     table = read_pairs(pairs, text_a, text_b).pairs if pairs else None
     result = verify_artefact(artefact, model, table, threads, progress_console())

@@ -6,7 +6,7 @@ accents, emoji, several scripts, URLs and code. Every third row calibrates; the 
 
 from pathlib import Path
 
-from matching.pairs import read_pairs
+from matching.data.pairs import read_pairs
 
 SAMPLES = Path(__file__).parent / "pairs.tsv"
 CALIBRATION_EVERY = 3

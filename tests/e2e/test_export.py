@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from mobilebert_export import samples
-from tests import small_matcher
+from tests.helpers import small_matcher
 
 COMMON = ("--model", str(small_matcher.model_directory()), "--seq-len", str(small_matcher.SEQ_LEN))
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matching.pairs import read_pairs
+from matching.data.pairs import read_pairs
 from mobilebert_export import samples
-from mobilebert_export.runtime import Matcher
 from mobilebert_export.scoring import open_scorer
+from mobilebert_runtime.matcher import Matcher
 from tests.conftest import ROOT
 
 BIN = Path(sys.executable).parent

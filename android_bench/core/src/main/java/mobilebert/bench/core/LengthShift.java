@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 
-/** The length prior taken out of a score: matching/length_shift.py, number for number. */
+/** The length prior taken out of a score: mobilebert_runtime/length_shift.py, number for number. */
 public final class LengthShift {
   /** Adds nothing. */
   public static final LengthShift NONE = new LengthShift(new double[3], new double[4]);

@@ -1,0 +1,1 @@
+"""What a student has of its teacher before any training."""

@@ -1,0 +1,154 @@
+"""What training minimises: the pretraining losses, and the transfer losses of MobileBERT section 3.5.
+
+Every mean over positions runs over real tokens only. The Kronecker recipe (KroneckerBERT Eq. 14) is the sum
+of `feature_map_transfer` on the embedding output and on every layer's output, `attention_score_transfer`,
+`soft_label_transfer` and the supervised loss.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional as F
+
+# The class index of a pair that nobody has labelled.
+UNLABELLED = -1
+
+
+def feature_map_transfer(teacher: Tensor, student: Tensor, mask: Tensor) -> Tensor:
+    """Mean squared difference of feature maps (MobileBERT Eq. 2).
+
+    Args:
+        teacher: (B, T, N) feature map of a teacher layer.
+        student: (B, T, N) of the same student layer.
+        mask: (B, T), 1 = token, 0 = padding.
+    """
+    return _token_mean((teacher - student).square().mean(-1), mask)
+
+
+def normalised_feature_map_transfer(teacher: Tensor, student: Tensor, mask: Tensor) -> Tensor:
+    """Eq. 2 on features that are normalised per token (zero mean, unit variance over N).
+
+    The first half of the decomposition that section 3.5 names for stable training: it has the same scale in
+    every layer. Shapes as in `feature_map_transfer`.
+    """
+    size = (teacher.shape[-1],)
+    return feature_map_transfer(F.layer_norm(teacher, size), F.layer_norm(student, size), mask)
+
+
+def feature_map_statistics(teacher: Tensor, student: Tensor, mask: Tensor) -> Tensor:
+    """Squared difference of each token's mean and standard deviation over N: the decomposition's second half.
+
+    A NoNorm student has nothing else that keeps the scale of its features at the teacher's.
+    """
+    mean = (teacher.mean(-1) - student.mean(-1)).square()
+    deviation = (teacher.std(-1, correction=0) - student.std(-1, correction=0)).square()
+    return _token_mean(mean + deviation, mask)
+
+
+def attention_transfer(teacher_scores: Tensor, student_scores: Tensor, mask: Tensor) -> Tensor:
+    """KL divergence of each head's attention distributions, teacher || student (MobileBERT Eq. 3).
+
+    Args:
+        teacher_scores: (B, A, T, T) masked scores before the softmax.
+        student_scores: (B, A, T, T) of a student with the same heads.
+        mask: (B, T); rows of padded queries do not count.
+    """
+    teacher, student = F.log_softmax(teacher_scores, -1), F.log_softmax(student_scores, -1)
+    divergence = (teacher.exp() * (teacher - student)).sum(-1).mean(1)  # (B, A, T, T) → (B, T)
+    return _token_mean(divergence, mask)
+
+
+def attention_score_transfer(teacher_scores: Tensor, student_scores: Tensor, mask: Tensor) -> Tensor:
+    """Mean squared difference of attention scores before the softmax, each real token with each real token.
+
+    The attention term of KroneckerBERT Eq. 14, whose O is Q·Kᵀ / √d (Eq. 9).
+
+    Args:
+        teacher_scores: (B, A, T, T) masked scores.
+        student_scores: (B, A, T, T) of a student with the same heads.
+        mask: (B, T); neither padded queries nor padded keys count.
+    """
+    keys = mask.to(student_scores.dtype)
+    squares = (teacher_scores - student_scores).square().mean(1)  # (B, A, T, T) → (B, T, T)
+    per_query = (squares * keys[:, None]).sum(-1) / keys.sum(-1, keepdim=True)  # (B, T, T) → (B, T)
+    return _token_mean(per_query, mask)
+
+
+def masked_language_model(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy of the masked tokens (Devlin et al. 2019).
+
+    Args:
+        logits: (M, V) at the hidden positions only.
+        labels: (M,) the tokens that stood there.
+    """
+    return F.cross_entropy(logits, labels)
+
+
+def sentence_pair(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy of a pair of segments: next sentence (BERT), or sentence order (ALBERT section 3.1).
+
+    Args:
+        logits: (B, 2).
+        labels: (B,) 0 where B follows A, 1 where it is random (NSP) or swapped with A (SOP).
+    """
+    return F.cross_entropy(logits, labels)
+
+
+def pretraining_distillation(
+    student_logits: Tensor,
+    teacher_logits: Tensor,
+    labels: Tensor,
+    pair_logits: Tensor,
+    pair_labels: Tensor,
+    alpha: float = 0.5,
+) -> Tensor:
+    """MobileBERT Eq. 4: α · MLM + (1 − α) · distillation of the MLM distribution + NSP.
+
+    The distillation term is the divergence from the teacher's distribution over the vocabulary: the
+    cross-entropy less the teacher's own entropy, which no student parameter changes.
+
+    Args:
+        student_logits: (M, V) at the hidden positions.
+        teacher_logits: (M, V).
+        labels: (M,).
+        pair_logits: (B, 2).
+        pair_labels: (B,).
+        alpha: 0.5 in appendix D.
+    """
+    hard = masked_language_model(student_logits, labels)
+    soft = soft_label_transfer(teacher_logits, student_logits)
+    return alpha * hard + (1 - alpha) * soft + sentence_pair(pair_logits, pair_labels)
+
+
+def soft_label_transfer(
+    teacher_logits: Tensor, student_logits: Tensor, temperature: float = 1.0, weights: Tensor | None = None
+) -> Tensor:
+    """KL divergence of class distributions softened by `temperature` (Hinton et al. 2015), times its square.
+
+    Args:
+        teacher_logits: (B, C).
+        student_logits: (B, C).
+        temperature: the square keeps the gradient's size comparable between temperatures.
+        weights: (B,) how much each pair counts; all alike without.
+    """
+    teacher = F.log_softmax(teacher_logits / temperature, -1)
+    student = F.log_softmax(student_logits / temperature, -1)
+    each = F.kl_div(student, teacher, reduction="none", log_target=True).sum(-1)
+    return (each if weights is None else each * weights).mean() * temperature**2
+
+
+def labelled_cross_entropy(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Cross-entropy summed over labelled pairs, over the batch size: unlabelled pairs weigh nothing.
+
+    Args:
+        logits: (B, C).
+        labels: (B,) class indices, or `UNLABELLED`.
+        weights: (B,) how much each label counts; all alike without.
+    """
+    each = F.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="none")
+    return (each if weights is None else each * weights).sum() / len(labels)
+
+
+def _token_mean(per_token: Tensor, mask: Tensor) -> Tensor:
+    weight = mask.to(per_token.dtype)
+    return (per_token * weight).sum() / weight.sum()

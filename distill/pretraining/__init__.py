@@ -1,0 +1,1 @@
+"""Pretraining under a teacher: token shards, masking, strategies, loss, stages."""

@@ -1,0 +1,1 @@
+"""Task distillation: recipes, data, teacher-forced and joint transfer, the Kronecker loss."""

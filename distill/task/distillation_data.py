@@ -1,0 +1,135 @@
+"""What students are taught with: labelled pairs, mined pairs, and what teachers say of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.special import log_softmax
+
+import models
+from distill.losses import UNLABELLED
+from distill.task.task_distillation import TaskTargets
+from matching.data.labelled_pairs import LabelledPairs, read_split
+from matching.data.mining import mine_pairs
+from matching.length_bias import debiasing_methods as debiasing
+from matching.length_bias.length_prior import adjusted
+from mobilebert_runtime.files import replacing
+from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from models import ConfigError
+from training.encoded_pairs import TRAIN_LENGTH, predict_logits
+from training.run_directory import values_hash, weights_hash
+
+# Pairs labelled between two files: what an interruption costs at most.
+_PART = 8192
+
+
+@dataclass(frozen=True)
+class DistillationData:
+    """N pairs, of which the first `len(train.pairs)` have labels of their own."""
+
+    train: LabelledPairs
+    mined: list[Pair]
+    dev: LabelledPairs
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Labelled pairs, then mined ones."""
+        return self.train.pairs + self.mined
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(N,) class indices, `UNLABELLED` for mined pairs."""
+        return np.concatenate([self.train.labels, np.full(len(self.mined), UNLABELLED)])
+
+    @property
+    def texts(self) -> list[str]:
+        """Both texts of every labelled pair."""
+        return [text for pair in self.train.pairs for text in pair]
+
+
+def gather(data: Path, mined_pairs: int, seed: int = 0) -> DistillationData:
+    """Read a folder of pairs and mine unlabelled ones among its training texts.
+
+    Pairs of dev.tsv and, where there is one, test.tsv are never mined.
+
+    Raises:
+        PairFileError: train.tsv or dev.tsv is missing or has bad rows.
+    """
+    train, dev = read_split(data, "train"), read_split(data, "dev")
+    held_out = dev.pairs + (read_split(data, "test").pairs if (data / "test.tsv").is_file() else [])
+    distillation_data = DistillationData(train, [], dev)
+    if not mined_pairs:
+        return distillation_data
+    mined = mine_pairs(distillation_data.texts, mined_pairs, known=train.pairs + held_out, seed=seed)
+    return DistillationData(train, mined, dev)
+
+
+def teachers_logits(
+    teachers: Sequence[Path],
+    pairs: Sequence[Pair],
+    folder: Path,
+    progress: Callable[[float], None] = lambda _: None,
+) -> np.ndarray:
+    """The mean of the teachers' log-probabilities (N, C): the logits of their product of experts.
+
+    Each teacher's part is kept in `folder`, a file for every 8,192 pairs, under a name that its weights and
+    the pairs make: an interrupted labelling goes on, and nothing of another teacher is taken for it.
+
+    Args:
+        teachers: model directories of fine-tuned pair classifiers.
+        pairs: N pairs.
+        folder: made if it is not there.
+        progress: called with the share that is done.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = range(0, len(pairs), _PART)
+    sums: list[np.ndarray] = []
+    for place, directory in enumerate(teachers):
+        teacher, tokenizer = models.load_classifier(directory), PairTokenizer.load(directory)
+        name = f"{weights_hash(teacher)[:16]}.{values_hash(pairs)[:16]}"
+        found = []
+        for number, start in enumerate(parts):
+            file = folder / f"{name}.{number:03}.npy"
+            if not file.is_file():
+                logits = predict_logits(
+                    teacher, tokenizer, pairs[start : start + _PART], seq_len=TRAIN_LENGTH
+                )
+                with replacing(file, force=True) as partial, partial.open("wb") as opened:
+                    np.save(opened, logits)
+            found.append(np.load(file))
+            progress((place + (number + 1) / len(parts)) / len(teachers))
+        sums.append(log_softmax(np.concatenate(found).astype(np.float64), axis=1))
+    return np.mean(sums, axis=0)
+
+
+def task_targets(distillation_data: DistillationData, logits: np.ndarray, strength: float) -> TaskTargets:
+    """Targets from which `strength` of the length-divergence bias of the training pairs is taken.
+
+    A mined pair has the teachers' belief about a pair they never saw: it is shifted, as `LengthPrior` says.
+    What they say of a labelled pair is mostly memory of its label, which no shift of a few tenths moves; a
+    pair of label y and category c counts (p(y) / p(y | c)) to the power of `strength` instead.
+
+    Args:
+        distillation_data: N pairs.
+        logits: (N, C) of the teachers.
+        strength: 0 leaves the bias as the teachers learned it; 1 is what Bayes asks for.
+
+    Raises:
+        ConfigError: a strength for other than two classes.
+        LengthPriorError: a category without both labels.
+    """
+    weights, known = np.ones(len(distillation_data.pairs)), len(distillation_data.train.pairs)
+    if not strength:
+        return TaskTargets(logits, weights)
+    if logits.shape[1] != 2:
+        raise ConfigError(
+            f"levelling length divergence needs two classes, the teachers have {logits.shape[1]}"
+        )
+    biased = debiasing.DebiasingInput(distillation_data.train)
+    weights[:known] = debiasing.level_weights(biased) ** strength
+    levelled = logits.copy()
+    levelled[known:] = adjusted(logits[known:], biased.prior.shift(distillation_data.mined), strength)
+    return TaskTargets(levelled, weights)

@@ -1,0 +1,1 @@
+"""Metrics with intervals, calibration of scores, perturbations."""

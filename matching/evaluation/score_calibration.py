@@ -1,0 +1,110 @@
+"""From logits to decisions: temperature, threshold and length shift, fitted on development pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, log_softmax, softmax
+
+from matching.data.labelled_pairs import LabelledPairs
+from matching.length_bias.length_prior import LengthPrior
+from mobilebert_runtime.length_shift import LengthShift
+from mobilebert_runtime.tokenizer import Pair
+from models import MatcherSettings
+
+
+def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
+    """The T > 0 whose softmax(logits / T) has the least negative log-likelihood (Guo et al. 2017).
+
+    Args:
+        logits: (N, C).
+        labels: (N,) class indices.
+    """
+    rows = np.arange(len(labels))
+
+    def nll(log_temperature: float) -> float:
+        return -float(log_softmax(logits / np.exp(log_temperature), axis=1)[rows, labels].mean())
+
+    return float(np.exp(minimize_scalar(nll, bounds=(-3.0, 3.0), method="bounded").x))
+
+
+def fit_threshold(probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """The threshold with the highest accuracy; of equally good ones the one nearest to 0.5.
+
+    Args:
+        probabilities: (N,) of the positive class.
+        labels: (N,) of 0 and 1.
+        weights: (N,) how much each counts; default: alike.
+    """
+    order = np.argsort(probabilities, kind="stable")
+    ranked, truth = probabilities[order].astype(np.float64), labels[order]
+    counts = np.ones(len(labels), np.int64) if weights is None else np.asarray(weights)[order]
+    # With the cut before position i, everything from i on is called positive.
+    correct = np.concatenate([[0], np.cumsum(counts * (truth == 0))]) + np.concatenate(
+        [np.cumsum((counts * truth)[::-1])[::-1], [0]]
+    )
+    cuts = np.concatenate([[0.0], (ranked[:-1] + ranked[1:]) / 2, [1.0]])
+    # Between equal probabilities there is no cut.
+    possible = np.concatenate([[True], np.diff(ranked) > 0, [True]])
+    best = possible & (correct == correct[possible].max())
+    return float(cuts[best][np.argmin(np.abs(cuts[best] - 0.5))])
+
+
+def fit_settings(logits: np.ndarray, labels: np.ndarray) -> MatcherSettings:
+    """Decision settings of a two-class matcher; of more classes the temperature alone."""
+    logits, labels = logits.astype(np.float64), np.asarray(labels, np.int64)
+    temperature = fit_temperature(logits, labels)
+    if logits.shape[1] != 2:
+        names = tuple(f"class {i}" for i in range(logits.shape[1]))
+        return MatcherSettings(labels=names, temperature=temperature)
+    probabilities = softmax(logits / temperature, axis=1)[:, 1]
+    return MatcherSettings(temperature=temperature, threshold=fit_threshold(probabilities, labels))
+
+
+def fit_level_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthPrior) -> MatcherSettings:
+    """Decision settings of a two-class matcher for pairs whose length divergence says nothing of the label.
+
+    Development pairs have the training pairs' bias. Each counts p(y) / p(y | c), as in `LengthPrior.ratios`,
+    which makes of them a sample without it. There, a logit difference d of a model that knows the bias is too
+    high by the category's log-odds; of a model that was trained to forget it, by what is left. So the level
+    log-odds are
+
+        d / T + λ (logit p(1) − logit p(1 | c)),    0 ≤ λ ≤ 1
+
+    and T and λ have the least weighted negative log-likelihood. It is convex in (1/T, λ). λ says how much of
+    the bias the matcher still has.
+
+    Args:
+        logits: (N, 2).
+        dev: N development pairs.
+        prior: of the training pairs.
+    """
+    pairs, labels = dev
+    difference = np.subtract(*np.asarray(logits, np.float64).T[::-1])
+    shift, sign = prior.shift(pairs), 2 * labels - 1
+    weights = prior.ratios(pairs)[np.arange(len(labels)), labels]
+
+    def nll(given: np.ndarray) -> tuple[float, np.ndarray]:
+        margin = sign * (given[0] * difference + given[1] * shift)
+        pull = -weights * sign * expit(-margin)
+        gradient = np.array([pull @ difference, pull @ shift])
+        return float(weights @ np.logaddexp(0, -margin)) / len(labels), gradient / len(labels)
+
+    steepness, share = minimize(nll, (1.0, 0.5), jac=True, bounds=((1e-3, 1e3), (0.0, 1.0))).x
+    added = share * (prior.overall - np.asarray(prior.log_odds))
+    level = expit(steepness * difference + share * shift)
+    return MatcherSettings(
+        temperature=float(1 / steepness),
+        threshold=fit_threshold(level, labels, weights),
+        length_shift=LengthShift(tuple(prior.quartiles.as_list()), tuple(added.tolist())).to_json(),
+    )
+
+
+def probabilities(logits: np.ndarray, settings: MatcherSettings, pairs: Sequence[Pair]) -> np.ndarray:
+    """The score of each pair: (N, C) logits → (N,) float64 in [0, 1]."""
+    scaled = np.asarray(logits, np.float64) / settings.temperature
+    if shift := LengthShift.from_json(settings.length_shift):
+        scaled[:, settings.positive] += shift.of(pairs)
+    return np.asarray(softmax(scaled, axis=1)[:, settings.positive])

@@ -1,0 +1,1 @@
+"""Words and word vectors that the word-level matchers read."""

@@ -1,0 +1,45 @@
+"""`mobilebert train-tokenizer`: a sub-word vocabulary from plain text."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+
+def train_tokenizer(
+    corpus: Annotated[list[Path], Argument(help="Text, a paragraph a line (.txt, .xz, .gz).")],
+    out: Annotated[Path, Option(help="Folder to make.")],
+    kind: Annotated[str, Option(help="sentencepiece (ALBERT's) or wordpiece (BERT's).")] = "sentencepiece",
+    size: Annotated[int, Option(min=16, help="Entries, special ones included.")] = 30_000,
+    lines: Annotated[
+        int, Option(min=1, help="Learn from the first so many paragraphs; a unigram model's memory grows.")
+    ] = 1_000_000,
+    force: Annotated[bool, Option("--force", help="Replace a folder that exists.")] = False,
+) -> None:
+    """Learn a sub-word vocabulary from plain text.
+
+    Leaves OUT/tokenizer.json and spiece.model (sentencepiece) or vocab.txt (wordpiece), as a model directory
+    holds them, and vocabulary.json: tokens a word and the share of unknown tokens. The runtime on a phone
+    reads WordPiece; a SentencePiece model trains and runs here.
+    """
+    from rich.console import Console
+
+    from matching.data.plain_text import read_documents
+    from training.tokenizer_training import train_vocabulary
+
+    console = Console(stderr=True)
+    text = (line for document in read_documents(corpus) for line in document)
+    with console.status(f"learning {size:,} entries"):
+        record = train_vocabulary(
+            text,
+            kind,
+            size,
+            out,
+            most_lines=lines,
+            force=force,
+            facts={"corpus": [path.name for path in corpus]},
+        )
+    console.print(
+        f"{record['entries']:,} entries from {record['lines']:,} paragraphs: {record['tokens_a_word']:.3f} "
+        f"tokens a word, {100 * record['unknown_tokens']:.3f}% unknown"
+    )

@@ -1,0 +1,67 @@
+"""What happens to a network before it is converted: Kronecker forms, exact rewrites, equalised ranges."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quantize.recipes import Recipe
+
+if TYPE_CHECKING:
+    from quantize.kronecker_lowering import LayerForm
+
+Encoded = Mapping[str, NDArray[np.int32]]
+
+# Pairs that every pass is proved on, in float64.
+PROOF_PAIRS = 4
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The network to convert, and the `rewrites` part of report.json; None where nothing was rewritten."""
+
+    network: Any
+    report: dict[str, Any] | None
+
+
+def choose_forms(
+    network: Any, form: str, recipe: Recipe, lengths: Sequence[int]
+) -> "tuple[Any, list[LayerForm]]":
+    """`quantize.kronecker_lowering.lower` with the measured costs of the recipe's runtime."""
+    from quantize.kronecker_costs import costs_of
+    from quantize.kronecker_lowering import lower
+
+    return lower(network, form, costs_of(recipe), lengths)
+
+
+def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded | None) -> Rewritten:
+    """Simplify a network for conversion; with static 8-bit ranges also equalise it.
+
+    Args:
+        network: the trained pair classifier, which stays as it is.
+        recipe: how the artefact will be quantised.
+        proof: encoded pairs, int32 (N, S) by input name; the first `PROOF_PAIRS` prove every pass.
+        calibration: encoded pairs that ranges are measured on, where the recipe needs them.
+
+    Raises:
+        AlgebraError: a rewrite changed the function.
+    """
+    from quantize.algebra import simplify
+    from quantize.algebra.work import count_work
+    from quantize.equalisation import equalise
+
+    seq_len = proof["input_ids"].shape[1]
+    few = {name: values[:PROOF_PAIRS] for name, values in proof.items()}
+    simplified = simplify(network, proof=few)
+    work = {"before": count_work(network, seq_len), "after": count_work(simplified.network, seq_len)}
+    report: dict[str, Any] = {
+        "passes": [done.to_json() for done in simplified.passes],
+        "work": {when: {"operators": found.operators, "macs": found.macs} for when, found in work.items()},
+        "equalisation": None,
+    }
+    if calibration is None or not recipe.needs_calibration or recipe.activation_bits != 8:
+        return Rewritten(simplified.network, report)
+    equalised = equalise(simplified.network, calibration)
+    return Rewritten(equalised.network, report | {"equalisation": equalised.report})

@@ -1,0 +1,66 @@
+"""PyTorch → float ONNX through torch.onnx, loadable by every ONNX Runtime since 1.17.
+
+Batch 1. One sequence length makes a file of static shapes; several make one graph whose token axis is free.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, TOKENS_AXIS, Bucket
+
+# Version of the file format itself. ONNX Runtime refuses a newer one than it knows, whatever the operators
+# are; 1.17 knows 9, and the newest opset we write (20) needs no more.
+IR_VERSION = 9
+
+
+def write_float_onnx(model: nn.Module, path: Path, buckets: Sequence[Bucket], opset: int) -> None:
+    """Convert a pair classifier in eval mode to one float32 .onnx file.
+
+    Args:
+        model: forward(input_ids, attention_mask, token_type_ids), each (1, S) → logits (1, labels).
+        path: file to write.
+        buckets: the sequence lengths S.
+        opset: ONNX operator set.
+    """
+    import onnx
+
+    lengths = [bucket.seq_len for bucket in buckets]
+    example = tuple(torch.ones(1, max(lengths), dtype=torch.int32) for _ in INPUT_NAMES)
+    free = torch.export.Dim(TOKENS_AXIS, min=min(lengths), max=max(lengths)) if len(lengths) > 1 else None
+    program: Any = torch.onnx.export(
+        model,
+        example,
+        input_names=list(INPUT_NAMES),
+        output_names=[OUTPUT_NAME],
+        dynamic_shapes=tuple({1: free} for _ in INPUT_NAMES) if free is not None else None,
+        opset_version=opset,
+        dynamo=True,
+        verbose=False,
+    )
+    proto = program.model_proto
+    proto.ir_version = IR_VERSION
+    del proto.metadata_props[:]
+    # Shapes of intermediate tensors: they can be inferred, and stale ones stop the quantiser.
+    del proto.graph.value_info[:]
+    for node in proto.graph.node:  # traces of the exporting machine: source paths and stack frames
+        del node.metadata_props[:]
+        node.doc_string = ""
+    onnx.checker.check_model(proto, full_check=True)
+    path.write_bytes(proto.SerializeToString())
+
+
+def describe_onnx(path: Path) -> dict[str, Any]:
+    """Operators of an .onnx file by kind, and the versions that decide which runtime can load it."""
+    import onnx
+
+    proto = onnx.load(path)
+    return {
+        "operators": dict(Counter(node.op_type for node in proto.graph.node).most_common()),
+        "versions": {"ir": proto.ir_version}
+        | {entry.domain or "onnx": entry.version for entry in proto.opset_import},
+    }

@@ -1,0 +1,137 @@
+"""PyTorch → float TFLite through litert-torch, and what the TFLite runtime makes of a file.
+
+Everything is static: batch 1, and a signature with a graph of its own per sequence length. The graphs differ
+in shapes only; their weights are the same buffers of the file. Inputs and output keep their names in every
+signature and, in the first and largest graph, as tensor names too, so that a program which knows no
+signatures finds them.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mobilebert_export.tflite_sharing import Weights, shared_weights, unfold_shared
+from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, Bucket
+from quantize.tflite_file import write_compact
+from quantize.tflite_graph import TfliteGraph
+
+
+def write_float_tflite(model: nn.Module, path: Path, buckets: Sequence[Bucket]) -> None:
+    """Convert a pair classifier in eval mode to a float32 .tflite file.
+
+    Args:
+        model: forward(input_ids, attention_mask, token_type_ids), each (1, S) → logits (1, labels).
+        path: file to write.
+        buckets: the sequence lengths S and the names of their signatures.
+    """
+    import litert_torch
+
+    named = _Named(model).eval()
+    converter: Any = None
+    for bucket in sorted(buckets, key=lambda bucket: -bucket.seq_len):
+        example = {name: torch.ones(1, bucket.seq_len, dtype=torch.int32) for name in INPUT_NAMES}
+        start = litert_torch.signature if converter is None else converter.signature
+        converter = start(bucket.signature, named, sample_kwargs=example)
+    _name_tensors(converter.convert().model_content(), path, shared_weights(model))
+
+
+class _Named(nn.Module):
+    """Gives the output its name: the converter takes signature names from keyword arguments and dict keys."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> dict[str, Tensor]:
+        return {OUTPUT_NAME: self.model(input_ids, attention_mask, token_type_ids)}
+
+
+def _name_tensors(content: bytes, path: Path, shared: list[Weights]) -> None:
+    """Write a model whose tensors are called as its signature calls them, inputs in the order of io.json."""
+    from ai_edge_litert.tools import flatbuffer_utils
+
+    model = flatbuffer_utils.read_model_from_bytearray(bytearray(content))
+    seen: Counter[str] = Counter()
+    for graph in model.subgraphs:
+        for tensor in graph.tensors:
+            name = _short(tensor.name.decode())
+            tensor.name = (f"{name};{seen[name]}" if name in seen else name).encode()
+            seen[name] += 1
+    for signature in model.signatureDefs:
+        graph = model.subgraphs[signature.subgraphIndex]
+        if signature.subgraphIndex == 0:
+            for entry in (*signature.inputs, *signature.outputs):
+                graph.tensors[entry.tensorIndex].name = entry.name
+        index = {entry.name.decode(): entry.tensorIndex for entry in signature.inputs}
+        graph.inputs = [index[name] for name in INPUT_NAMES]
+    unfold_shared(model, shared)
+    write_compact(model, path)
+
+
+def _short(name: str) -> str:
+    """A converter's tensor name without its packages, the classes around the encoder, and its number.
+
+    `pkg.PairClassifier_model/pkg.MobileBert_encoder/pkg.Layer_3/pkg.Attention_self;;…;7` becomes
+    `Layer_3/Attention_self`.
+    """
+    parts = [part.rpartition(".")[2] for part in name.partition(";")[0].split("/")]
+    inside = [part for part in parts if not part.endswith(("_Named", "_model", "_encoder"))]
+    return "/".join(inside or parts)
+
+
+def describe_tflite(path: Path) -> dict[str, Any]:
+    """Operators of a .tflite file and the part of them that XNNPACK takes over.
+
+    Returns:
+        `operators` by kind, `versions` (highest of each kind: they decide the oldest runtime), and
+        `xnnpack`: `partitions`, `delegated_operators`, `all_operators`, `left_out` by kind.
+    """
+    graph = TfliteGraph.read(path)
+    operators = Counter(graph.kind(op) for op in graph.operators)
+    versions: dict[str, int] = {}
+    for op in graph.operators:
+        versions[graph.kind(op)] = max(graph.version(op), versions.get(graph.kind(op), 0))
+    return {
+        "operators": dict(operators.most_common()),
+        "versions": dict(sorted(versions.items())),
+        "xnnpack": _delegated(path),
+    }
+
+
+def _delegated(path: Path) -> dict[str, Any]:
+    """Count what XNNPACK replaced.
+
+    After delegation the runtime lists the original operators and one DELEGATE node per partition, but does
+    not say which belong together. A partition's operators are those found walking back from its outputs to
+    its inputs.
+    """
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(str(path), num_threads=1)
+    interpreter.allocate_tensors()
+    nodes = interpreter._get_ops_details()
+    partitions = [node for node in nodes if node["op_name"] == "DELEGATE"]
+    operators = [node for node in nodes if node["op_name"] != "DELEGATE"]
+    producer = {int(tensor): number for number, node in enumerate(operators) for tensor in node["outputs"]}
+    inside: set[int] = set()
+    for partition in partitions:
+        border = {int(tensor) for tensor in partition["inputs"]}
+        frontier = [int(tensor) for tensor in partition["outputs"]]
+        while frontier:
+            tensor = frontier.pop()
+            number = producer.get(tensor)
+            if tensor in border or number is None or number in inside:
+                continue
+            inside.add(number)
+            frontier.extend(int(t) for t in operators[number]["inputs"] if t >= 0)
+    left = Counter(node["op_name"] for number, node in enumerate(operators) if number not in inside)
+    return {
+        "partitions": len(partitions),
+        "delegated_operators": len(inside),
+        "all_operators": len(operators),
+        "left_out": dict(left.most_common()),
+    }

@@ -1,0 +1,1 @@
+"""Kronecker-factored encoders (KroneckerBERT, Tahaei et al. 2022): layers, factors, shapes."""

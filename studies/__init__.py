@@ -1,0 +1,1 @@
+"""Experiments of the papers and comparisons with other tools; not installed."""

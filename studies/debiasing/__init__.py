@@ -1,0 +1,1 @@
+"""Ways to train on biased pairs, compared."""

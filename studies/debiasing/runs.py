@@ -1,0 +1,314 @@
+"""The study of the debiasing methods: one start, one number of steps, every method, both tests.
+
+A record is a JSON file of its own, so that a finished method is not run again and a killed one goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import softmax
+from torch import Tensor
+
+import models
+from matching.data.datasets import DEV_PAIRS, DataSet, Examples, HeldOut, held_out_parts, training_part
+from matching.data.labelled_pairs import LabelledPairs
+from matching.evaluation.pair_evaluation import evaluate
+from matching.evaluation.score_calibration import fit_settings
+from matching.length_bias.bias_audit import load_quartiles
+from matching.length_bias.debiasing_methods import (
+    DebiasedTrainingSet,
+    DebiasingError,
+    DebiasingInput,
+    Method,
+    debiased_training_set,
+    debiasing_loss,
+    find_method,
+    missing_label,
+)
+from matching.length_bias.length_divergence import CATEGORIES
+from matching.length_bias.length_prior import adjusted
+from mobilebert_runtime.files import write_json
+from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from training.encoded_pairs import TRAIN_LENGTH, predict_logits, swap_flags
+from training.initial_model import start_directory, start_model
+from training.loop import Batch, LoopConfig, ResumeError, total_steps, train
+from training.matchers import WORD_NETWORKS, EncoderMatcher, Matcher, build_matcher, load_matcher
+
+# Mined pairs that are labelled for each one that augmentation lacks, by the label it lacks: of pairs mined
+# from QQP whose lengths diverge most (CAT4) the shipped matcher calls 6% equal, of the others 14%.
+TRIES = {1: 18.0, 0: 1.5}
+PROPOSALS = 12  # mined pairs a text at most: more than there are, so all of them
+RESAMPLES = 2000
+
+# As `mining.mine_pairs`: takes texts, a number of pairs, `known` ones to leave out, and a `seed`.
+Miner = Callable[..., list[Pair]]
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """What all methods share."""
+
+    epochs: float = 1.0  # over the labelled pairs; every method takes as many steps
+    batch_size: int = 64
+    learning_rate: float = 5e-4  # of the task stage of `distill.task.distillation_recipes`
+    max_pairs: int | None = None  # at most so many labelled pairs, drawn at random
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where everything comes from and goes to."""
+
+    data: DataSet  # pairs, with train.tsv and test.tsv
+    start: (
+        str  # a model as in `training.initial_model`, of which the encoder is taken; or a word-level matcher
+    )
+    settings: StudySettings
+    out: Path  # of the records
+    runs: Path  # of models, checkpoints and the teacher's logits
+    mine: Miner
+    teacher: Path | None = None  # model directory of a classifier trained on the biased pairs
+
+    def record_path(self, name: str) -> Path:
+        """Where the record of a method lies once it is finished."""
+        return self.out / f"{name}.seed{self.settings.seed}.json"
+
+    def run(self, name: str) -> dict[str, Any]:
+        """Train a method unless its model is there, test it unless its record is there; returns the record.
+
+        Raises:
+            DebiasingError: an unknown method, one that needs a teacher and has none, or data with lists.
+            ResumeError: a record or a run of other settings is in the way.
+            PairFileError: a file cannot be read.
+            ModelFileError: `start` or `teacher` cannot.
+        """
+        method = find_method(name)
+        if self.data.known.group is not None:
+            raise DebiasingError(f"{self.data.name} holds lists; the methods are for pairs")
+        taught = method.needs_teacher or method.needs_extra
+        teacher = self.teacher if taught else None
+        if taught and teacher is None:
+            raise DebiasingError(f"{name} needs a teacher's labels; give --teacher")
+        sources = self._sources(teacher)
+        path = self.record_path(name)
+        if path.is_file():
+            return _checked(path, sources)
+        trained = method.trained_as or name
+        folder = self.runs / f"{trained}.seed{self.settings.seed}"
+        _claim(folder / "sources.json", sources)
+        if not (folder / "model").is_dir():
+            self._train(debiased_training_set(trained, self._material(method, teacher)), folder)
+        record = {
+            "method": name,
+            "summary": method.summary,
+            "seed": self.settings.seed,
+            "data": self.data.name,
+            "start": self.start,
+            "teacher": str(teacher) if teacher else None,
+            "sources": sources,
+            "training": json.loads((folder / "training.json").read_text(encoding="utf-8")),
+        }
+        record |= self._test(name, folder)
+        self.out.mkdir(parents=True, exist_ok=True)
+        write_json(path, record)
+        return record
+
+    @cached_property
+    def _parts(self) -> tuple[LabelledPairs, Examples, HeldOut]:
+        """Training pairs, development pairs, and the test with the rows of its adversarial version."""
+        examples, dev, _ = training_part(
+            self.data,
+            "original",
+            seed=self.settings.seed,
+            max_pairs=self.settings.max_pairs,
+            max_dev=DEV_PAIRS,
+        )
+        return LabelledPairs(examples.pairs, examples.labels), dev, held_out_parts(self.data)[0]
+
+    @cached_property
+    def _hashes(self) -> dict[str, str]:
+        labelled, dev, test = self._parts
+        parts = labelled, dev, test.examples
+        data = {"data": _hash(*(json.dumps([part.pairs, part.labels.tolist()]) for part in parts))}
+        if self.start in WORD_NETWORKS:
+            return data  # random weights, which follow from the seed
+        return data | {"start": _weights_hash(start_directory(self.start))}
+
+    def _sources(self, teacher: Path | None) -> dict[str, Any]:
+        """What a run depends on, by content; a run that goes on must depend on the same."""
+        hashes = self._hashes | ({"teacher": _weights_hash(teacher)} if teacher else {})
+        return {"start": self.start, "sha256": hashes, "settings": asdict(self.settings)}
+
+    def _material(self, method: Method, teacher: Path | None) -> DebiasingInput:
+        plain = DebiasingInput(self._parts[0], self.settings.seed)
+        if teacher is not None and method.needs_teacher:
+            plain = replace(plain, teacher_logits=self._teacher_logits(teacher, plain.labelled.pairs))
+        if teacher is not None and method.needs_extra:
+            candidates = self._candidates(plain)
+            labels = self._teacher_logits(teacher, candidates).argmax(1)
+            plain = replace(plain, extra=LabelledPairs(candidates, labels))
+        return plain
+
+    def _candidates(self, plain: DebiasingInput) -> list[Pair]:
+        """Mined pairs for a teacher to label, as many of each category as its missing label is worth."""
+        pairs, labels = plain.labelled
+        known = [*pairs, *self._parts[1].pairs, *self._parts[2].examples.pairs]
+        texts = [text for pair in pairs for text in pair]
+        mined = self.mine(texts, PROPOSALS * len(texts), known=known, seed=self.settings.seed)
+        own, place = plain.prior.category(pairs), plain.prior.category(mined)
+        chosen = []
+        for category in CATEGORIES:
+            label, missing = missing_label(labels[own == category], plain.prior.overall)
+            free = np.flatnonzero(place == category)
+            rng = np.random.default_rng((self.settings.seed, category))
+            chosen.append(rng.permutation(free)[: round(TRIES[label] * missing)])
+        return [mined[row] for row in np.concatenate(chosen)]
+
+    def _teacher_logits(self, teacher: Path, pairs: list[Pair]) -> np.ndarray:
+        """Logits (N, 2) of the teacher, kept in `runs` under a name that says what they are of."""
+        name = _hash(_weights_hash(teacher), json.dumps(pairs))[:16]
+        path = self.runs / f"teacher-{name}.npy"
+        if not path.is_file():
+            network, tokenizer = models.load_classifier(teacher), PairTokenizer.load(teacher)
+            logits = predict_logits(network, tokenizer, pairs, seq_len=TRAIN_LENGTH)
+            partial = path.with_suffix(".partial.npy")
+            np.save(partial, logits)
+            partial.replace(path)
+        return np.load(path)
+
+    def _train(self, plan: DebiasedTrainingSet, folder: Path) -> None:
+        """Fine-tune the start; leaves training.json and, at the very end, model/ in `folder`."""
+        settings = self.settings
+        matcher = self._fresh_matcher()
+        prepared = matcher.prepare(plan.labelled.pairs)
+        shared = LoopConfig(settings.epochs, settings.batch_size, settings.learning_rate, seed=settings.seed)
+        steps = total_steps(len(self._parts[0].pairs), shared)
+        batches = -(-len(plan.labelled.pairs) // settings.batch_size)
+        config = LoopConfig(steps / batches, settings.batch_size, settings.learning_rate, seed=settings.seed)
+        terms = [torch.from_numpy(part).float() for part in (plan.targets, plan.weights, plan.expert)]
+
+        def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
+            logits = matcher.logits(prepared, batch.index, swap_flags(batch, config.seed))
+            index = torch.from_numpy(batch.index)
+            return debiasing_loss(logits, *(term[index] for term in terms)), {}
+
+        facts = {"categories": self._balance(plan)}
+        train(matcher.network, prepared.lengths, loss, config, folder, name="training", facts=facts)
+        matcher.save(folder / "model")
+
+    def _fresh_matcher(self) -> Matcher:
+        seed = self.settings.seed
+        if self.start in WORD_NETWORKS:
+            return build_matcher(self.start, seed=seed)
+        network = start_model(self.start, "pair_classifier", seed=seed)
+        return EncoderMatcher(network, start_directory(self.start), arch=self.start)
+
+    def _balance(self, plan: DebiasedTrainingSet) -> list[dict[str, Any]]:
+        """Pairs of each label in each category, and the ratio of labels by weights and targets."""
+        category, labels = (
+            DebiasingInput(self._parts[0]).prior.category(plan.labelled.pairs),
+            plan.labelled.labels,
+        )
+        mass = plan.weights[:, None] * plan.targets  # (M, 2)
+        out = []
+        for c in CATEGORIES:
+            inside = category == c
+            negative, positive = np.bincount(labels[inside], minlength=2).tolist()
+            row = {"category": f"CAT{c}", "negative": negative, "positive": positive}
+            total = mass[inside].sum(axis=0)
+            out.append(row | {"weighted_ratio": float(total[1] / total[0]) if inside.any() else None})
+        return out
+
+    def _test(self, name: str, folder: Path) -> dict[str, Any]:
+        """Decision settings fitted on dev, every figure on test, and what is won over `original`."""
+        _, dev, held_out = self._parts
+        test = held_out.examples
+        logits = self._logits(folder)
+        if strength := find_method(name).shift:
+            shifts = [DebiasingInput(self._parts[0]).prior.shift(part.pairs) for part in (dev, test)]
+            logits = [adjusted(own, shift, strength) for own, shift in zip(logits, shifts, strict=True)]
+        decision = fit_settings(logits[0], dev.labels)
+        probabilities = softmax(logits[1].astype(np.float64) / decision.temperature, axis=1)[:, 1]
+        quartiles = load_quartiles(self.data.file("train"), "pairwise")
+        right = (probabilities >= decision.threshold) == test.labels
+        np.save(self._right_path(name), right)
+        reference, won = self._right_path("original"), None
+        if name != "original" and reference.is_file():
+            before, fair = np.load(reference), held_out.adversarial
+            won = {
+                "original": _difference(right, before),
+                "adversarial": _difference(right[fair], before[fair]),
+            }
+        return {
+            "temperature": decision.temperature,
+            "test": evaluate(test.pairs, test.labels, probabilities, decision.threshold, quartiles),
+            "accuracy_won_over_original": won,
+        }
+
+    def _logits(self, folder: Path) -> list[np.ndarray]:
+        """Logits of the development and test pairs, (N, 2) each, kept beside the model."""
+        path = folder / "logits.npz"
+        if not path.is_file():
+            matcher, (_, dev, held_out) = load_matcher(folder / "model"), self._parts
+            found = {"dev": matcher.predict(dev.pairs), "test": matcher.predict(held_out.examples.pairs)}
+            partial = folder / "logits.partial.npz"
+            np.savez(partial, **found)  # type: ignore[arg-type]
+            partial.replace(path)
+        with np.load(path) as kept:
+            return [kept["dev"], kept["test"]]
+
+    def _right_path(self, name: str) -> Path:
+        """Which test pairs a method got right, for paired comparisons."""
+        return self.runs / f"{name}.seed{self.settings.seed}.right.npy"
+
+
+def _difference(own: np.ndarray, other: np.ndarray) -> dict[str, float]:
+    """Accuracy won over another matcher on the same pairs, with a paired bootstrap interval."""
+    won = own.astype(np.int64) - other
+    counts = np.bincount(won + 1, minlength=3)  # worse, alike, better: all that the difference depends on
+    drawn = np.random.default_rng(0).multinomial(len(won), counts / len(won), RESAMPLES)
+    low, high = np.quantile((drawn[:, 2] - drawn[:, 0]) / len(won), [0.025, 0.975])
+    return {"value": float(won.mean()), "low": float(low), "high": float(high)}
+
+
+def _claim(path: Path, sources: dict[str, Any]) -> None:
+    """Note what a run depends on, or check that the run found there depends on the same."""
+    if path.is_file():
+        _checked(path, sources)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, {"sources": sources})
+
+
+def _checked(path: Path, sources: dict[str, Any]) -> dict[str, Any]:
+    """A JSON file whose `sources` are these."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if found.get("sources") != sources:
+        raise ResumeError(
+            f"{path}: is of a run from {found.get('sources')}, this one is from {sources}; "
+            "use the same settings and files, or other --out and --runs"
+        )
+    return found
+
+
+def _hash(*texts: str) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode())
+    return digest.hexdigest()
+
+
+def _weights_hash(directory: Path) -> str:
+    path = directory / "model.safetensors"
+    if not path.is_file():
+        raise models.ModelFileError(f"{path}: no such file; give a model directory")
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,1 @@
+"""KroneckerBERT's Table 6, factor shapes, operator costs, accuracy over size."""

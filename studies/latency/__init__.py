@@ -1,0 +1,1 @@
+"""Latency and size beside other converters and the papers' tables."""

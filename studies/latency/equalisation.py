@@ -1,0 +1,196 @@
+"""What folding and equalisation do to int8 TFLite: the shipped matcher, also with its norms scaled.
+
+    python -m studies.latency.equalisation ../shared/data/qqp/test.tsv --out results/quantize
+
+Every variant is converted, quantised with the int8 recipe on the bundled calibration pairs and run on the
+first pairs of the file; its logits are compared with those of the PyTorch model.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import models
+from matching.data.pairs import read_pairs
+from matching.evaluation.score_calibration import probabilities
+from mobilebert_export import samples
+from mobilebert_export.console import silenced
+from mobilebert_export.tflite_writer import describe_tflite, write_float_tflite
+from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, Bucket
+from mobilebert_runtime.files import write_json
+from mobilebert_runtime.tokenizer import PairTokenizer
+from quantize.algebra import simplify
+from quantize.algebra.streams import find_streams
+from quantize.algebra.work import count_work
+from quantize.calibration_data import encode_calibration
+from quantize.equalisation import equalise
+from quantize.recipes import find_recipe
+from quantize.tflite_int8 import quantize_tflite
+
+SIGNATURE = "serving_default"
+
+
+def scale_norms(network: Any, seed: int = 0, reach: float = 30.0) -> Any:
+    """Scale every NoNorm per channel by factors in [1/reach, reach], in place; undo them around it.
+
+    The function stays the same. A network like this can come out of any training, for nothing in its loss
+    tells one basis of a stream from another.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for stream in find_streams(network):
+            before = None
+            for version in stream.versions:
+                size = version.writer.bias
+                factor = reach ** (2 * torch.rand(size.shape, generator=generator, dtype=size.dtype) - 1)
+                if before is not None:
+                    version.writer.weight.mul_(before[:, None])
+                    version.writer.bias.mul_(before)
+                version.norm.weight.mul_(factor if before is None else factor / before)
+                version.norm.bias.mul_(factor)
+                for reader in version.readers:
+                    reader.weight.div_(factor)
+                before = factor
+    return network
+
+
+def variants(calibration: dict[str, NDArray[np.int32]]) -> Iterator[tuple[str, Any]]:
+    """Name and network of everything that is compared."""
+    shipped = models.load_pretrained(models.shipped_directory())
+    scaled = scale_norms(models.load_pretrained(models.shipped_directory()))
+    for name, network in (("shipped", shipped), ("norms scaled by 1/30 to 30", scaled)):
+        yield f"{name}: as trained", network
+        folded = simplify(network).network
+        yield f"{name}: folded", folded
+        yield f"{name}: folded and equalised", equalise(folded, calibration).network
+
+
+def measure(
+    network: Any,
+    encoded: dict[str, NDArray[np.int32]],
+    calibration: dict[str, NDArray[np.int32]],
+    seq_len: int,
+) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    """Logits of the int8 file, and its operators."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    with tempfile.TemporaryDirectory() as scratch, silenced():
+        plain, small = Path(scratch) / "float.tflite", Path(scratch) / "int8.tflite"
+        write_float_tflite(network, plain, (Bucket(seq_len, SIGNATURE),))
+        quantize_tflite(plain, small, find_recipe("tflite", "int8"), calibration)
+        interpreter = Interpreter(str(small), num_threads=1)
+        interpreter.allocate_tensors()
+        run = interpreter.get_signature_runner(SIGNATURE)
+        rows = [
+            run(**{name: encoded[name][i : i + 1] for name in INPUT_NAMES})[OUTPUT_NAME]
+            for i in range(len(encoded["input_ids"]))
+        ]
+        graphs = {"float32": describe_tflite(plain), "int8": describe_tflite(small)}
+        operators = {
+            kind: {"operators": graph["operators"], "partitions": graph["xnnpack"]["partitions"]}
+            for kind, graph in graphs.items()
+        }
+    return np.concatenate(rows), operators
+
+
+def main() -> None:
+    """Measure all variants and write equalisation.json, .md and .png."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--count", type=int, default=800)
+    parser.add_argument("--seq-len", type=int, default=64)
+    chosen = parser.parse_args()
+    directory = models.shipped_directory()
+    tokenizer, settings = PairTokenizer.load(directory), models.MatcherSettings.load(directory)
+    table = read_pairs(chosen.pairs)
+    pairs = table.pairs[: chosen.count]
+    encoded = tokenizer.encode(pairs, chosen.seq_len)
+    labels = np.asarray(table.labels[: chosen.count]).astype(int)
+    calibration = encode_calibration(samples.calibration_pairs(), tokenizer, chosen.seq_len)
+
+    def decide(logits: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return probabilities(logits, settings, pairs) >= settings.threshold
+
+    shipped = models.load_pretrained(directory)
+    with torch.inference_mode():
+        tensors = [torch.from_numpy(encoded[name]).split(16) for name in INPUT_NAMES]
+        expected = torch.cat([shipped(*batch) for batch in zip(*tensors, strict=True)]).numpy()
+    found = []
+    for name, network in variants(calibration):
+        logits, operators = measure(network, encoded, calibration, chosen.seq_len)
+        work = count_work(network, chosen.seq_len)
+        error = logits - expected
+        found.append(
+            {
+                "variant": name,
+                "rms_logit_error": float(np.sqrt((error**2).mean())),
+                "max_logit_error": float(np.abs(error).max()),
+                "label_agreement": float((decide(logits) == decide(expected)).mean()),
+                "accuracy": float((decide(logits) == labels).mean()),
+                "macs": work.macs,
+                "graphs": operators,
+            }
+        )
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    record = {
+        "command": " ".join(["python", *sys.argv]),
+        "pairs": len(labels),
+        "seq_len": chosen.seq_len,
+        "float_accuracy": float((decide(expected) == labels).mean()),
+        "variants": found,
+    }
+    write_json(chosen.out / "equalisation.json", record)
+    (chosen.out / "equalisation.md").write_text(to_markdown(record), encoding="utf-8")
+    draw(record, chosen.out / "equalisation.png")
+
+
+def to_markdown(record: dict[str, Any]) -> str:
+    """The record as a page."""
+    lines = [
+        "# int8 with and without folding and equalisation",
+        "",
+        f"int8 TFLite against PyTorch, {record['pairs']} pairs, {record['seq_len']} tokens.",
+        f"Accuracy in float: {record['float_accuracy']:.2%}. `{record['command']}`",
+        "",
+        "| variant | rms Δlogit | max | same label | accuracy | MACs | MUL / ADD / all operators, float |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one in record["variants"]:
+        kinds = one["graphs"]["float32"]["operators"]
+        counts = f"{kinds.get('MUL', 0)} / {kinds.get('ADD', 0)} / {sum(kinds.values())}"
+        lines.append(
+            f"| {one['variant']} | {one['rms_logit_error']:.4f} | {one['max_logit_error']:.3f} "
+            f"| {one['label_agreement']:.2%} | {one['accuracy']:.2%} | {one['macs'] / 1e6:.0f} M | {counts} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def draw(record: dict[str, Any], path: Path) -> None:
+    """The rms error of the logits per variant, logarithmic."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = [one["variant"] for one in record["variants"]]
+    errors = [one["rms_logit_error"] for one in record["variants"]]
+    figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+    axes.scatter(errors, names, color=["#4477aa"] * 3 + ["#ee6677"] * 3)
+    for name, error in zip(names, errors, strict=True):
+        axes.annotate(f"{error:.3f}", (error, name), xytext=(8, -4), textcoords="offset points")
+    axes.set(xscale="log", xlabel="rms error of int8 logits", xlim=(min(errors) / 2, max(errors) * 3))
+    axes.grid(axis="x", alpha=0.3)
+    axes.invert_yaxis()
+    figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    main()

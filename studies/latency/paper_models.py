@@ -1,0 +1,102 @@
+"""The networks of the papers' latency tables as model files: random weights, through our own exporter.
+
+Latency does not depend on the weights' values, and a network of random weights has no decisions that a
+quantised file could be verified against. So these are external models, not artefacts:
+the same writer, the same recipes and the same calibration text, no verification, nothing to ship.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from android_bench.external_model import EXTERNAL_MODEL_FILE, ExternalModel
+from mobilebert_export import samples
+from mobilebert_export.console import silenced, step
+from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, Bucket
+from studies.latency.paper_tables import QUANTS, SEQ_LEN, PaperTable, artefact_names
+
+TARGET = "tflite"
+
+
+def table_configs() -> dict[str, Any]:
+    """`studies.latency.paper_tables`'s names of networks → `models.EncoderConfig`."""
+    from models import preset
+    from models.kronecker.factor_shapes import preset_rules
+
+    published, bert_base = preset("mobilebert"), preset("bert-base")
+    return {
+        "layernorm-gelu": preset("mobilebert-without-opt"),
+        "layernorm-relu": replace(published, normalization_type="layer_norm"),
+        "nonorm-gelu": replace(published, hidden_act="gelu"),
+        "mobilebert": published,
+        "mobilebert-tiny": preset("mobilebert-tiny"),
+        "bert-base": bert_base,
+        "kroneckerbert-8": replace(bert_base, kronecker=preset_rules(bert_base, "8")),
+    }
+
+
+def export_table(table: PaperTable, cache: Path, console: Console) -> list[Path]:
+    """Folders of a table's models, NAME-none and NAME-int8; those that lie in `cache` already stay."""
+    configs = table_configs()
+    for row in table.rows:
+        _export_network(configs[row.name], row.name, cache, console)
+    return [cache / name for name in artefact_names(table)]
+
+
+def _export_network(config: Any, name: str, cache: Path, console: Console) -> None:
+    """Convert one network and quantise the converted file, each unless it is there."""
+    from mobilebert_export.exporter import ExportRequest, quantise, write_float
+    from models import build
+    from quantize.algebra import simplify
+    from quantize.recipes import find_recipe
+
+    plain, quantised = (cache / f"{name}-{quant}" for quant in QUANTS)
+    if not (plain / EXTERNAL_MODEL_FILE).is_file():
+        with step(console, f"Convert {name}, random weights"), silenced():
+            request = ExportRequest(out=plain, target=TARGET, quant="none", seq_len=SEQ_LEN)
+            # As `mobilebert export` does; equalised ranges change no operator, so the int8 file goes without.
+            network, lengths = simplify(build(config, seed=0)).network, (Bucket(SEQ_LEN, f"seq_{SEQ_LEN}"),)
+            _complete(plain, "none", lambda path: write_float(network, path, request, lengths))
+    if not (quantised / EXTERNAL_MODEL_FILE).is_file():
+        with step(console, f"Quantise {name}"), silenced():
+            source, recipe, text = plain / MODEL_FILES[TARGET], find_recipe(TARGET, QUANTS[1]), _calibration()
+            _complete(quantised, QUANTS[1], lambda path: quantise(source, path, recipe, text))
+
+
+def _calibration() -> dict[str, NDArray[np.int32]]:
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from models import shipped_directory
+    from quantize.calibration_data import encode_calibration
+
+    tokenizer = PairTokenizer.load(shipped_directory())
+    return encode_calibration(samples.calibration_pairs(), tokenizer, SEQ_LEN)
+
+
+def _complete(folder: Path, quant: str, write: Callable[[Path], None]) -> None:
+    """A bare model's folder under a temporary name, then under its own."""
+    from mobilebert_export.tflite_writer import describe_tflite
+    from models import shipped_directory
+
+    building = folder.with_name(f".{folder.name}.{os.getpid()}")
+    building.mkdir(parents=True)
+    try:
+        model = building / MODEL_FILES[TARGET]
+        write(model)
+        graph = json.dumps({"graph": describe_tflite(model)}, indent=2)
+        (building / "report.json").write_text(graph + "\n", encoding="utf-8")
+        for name in ("vocab.txt", "tokenizer.json"):
+            shutil.copyfile(shipped_directory() / name, building / name)
+        inputs = {name: (name, "int32") for name in INPUT_NAMES}
+        ExternalModel(TARGET, quant, model.name, SEQ_LEN, inputs).write(building)
+        shutil.rmtree(folder, ignore_errors=True)
+        building.replace(folder)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)

@@ -1,0 +1,179 @@
+"""The latency tables of the MobileBERT paper, remade: ratios here beside ratios on the authors' phone.
+
+Milliseconds of another machine mean nothing here, and a Pixel 4's nothing there; ratios within a table do.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from android_bench import statistics
+from android_bench.latency import BenchError, Comparison
+from android_bench.latency_record import Record
+from android_bench.latency_report import bench_markdown, pyplot, write_files
+
+QUANTS = ("none", "int8")
+SEQ_LEN = 128
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """A network and the paper's latency of it."""
+
+    name: str  # how `studies.latency.paper_models` calls it; its artefacts are NAME-none and NAME-int8
+    label: str
+    published_ms: float | None  # Pixel 4, 4 threads, 128 tokens, TensorFlow Lite of 2020; None: not given
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """Networks that the paper compares, and the one that all are compared with here."""
+
+    title: str
+    base: str
+    rows: tuple[PaperRow, ...]
+
+
+TABLES = {
+    "7": PaperTable(
+        "MobileBERT Table 7: operational optimisations",
+        "mobilebert",
+        (
+            PaperRow("layernorm-gelu", "LayerNorm & GELU", 192),
+            PaperRow("layernorm-relu", "LayerNorm & ReLU", 167),
+            PaperRow("nonorm-gelu", "NoNorm & GELU", 92),
+            PaperRow("mobilebert", "NoNorm & ReLU", 62),
+        ),
+    ),
+    "models": PaperTable(
+        "Models of MobileBERT Table 4 and KroneckerBERT",
+        "mobilebert",
+        (
+            PaperRow("bert-base", "BERT_BASE", 342),
+            PaperRow("mobilebert", "MobileBERT", 62),
+            PaperRow("mobilebert-tiny", "MobileBERT_TINY", 40),
+            PaperRow("kroneckerbert-8", "KroneckerBERT_8", None),  # its paper counts FLOPs and times nothing
+        ),
+    ),
+}
+
+
+def find_table(name: str) -> PaperTable:
+    """A table by the name `--table` gives it; an unknown one is a `BenchError`."""
+    if name not in TABLES:
+        raise BenchError(f"--table {name!r} is unknown; expected one of {', '.join(TABLES)}")
+    return TABLES[name]
+
+
+def artefact_names(table: PaperTable) -> list[str]:
+    """The candidates of a table, in the order they are measured."""
+    return [f"{row.name}-{quant}" for row in table.rows for quant in QUANTS]
+
+
+def ratios(run: Comparison, table: PaperTable) -> list[dict[str, Any]]:
+    """A row per network: time relative to the table's base, in the paper and here.
+
+    Returns:
+        `label`, `published_ms`, `published` (the paper's ratio, or None), and for each quantisation `ratio`,
+        its 98% `interval` (None from fewer than five sessions or for the base itself) and `median_ms`.
+    """
+    published_base = next(row.published_ms for row in table.rows if row.name == table.base)
+    found = []
+    for row in table.rows:
+        published = row.published_ms and published_base and row.published_ms / published_base
+        here = {quant: _ratio(run, f"{table.base}-{quant}", f"{row.name}-{quant}") for quant in QUANTS}
+        found.append(
+            {"label": row.label, "published_ms": row.published_ms, "published": published, "here": here}
+        )
+    return found
+
+
+def paper_markdown(record: Record, table: PaperTable) -> str:
+    """The paper's table with ours beside it, then the whole run."""
+    rows = ratios(record.comparison, table)
+    base = next(row.label for row in table.rows if row.name == table.base)
+    threads = record.comparison.candidates[0].threads
+    how = (
+        f"Time relative to {base}, {SEQ_LEN} tokens, batch 1, random weights. The paper: a Pixel 4 with four "
+        f"threads, TensorFlow Lite of 2020. Here: {record.comparison.machine['cpu']}, {threads} thread(s)."
+    )
+    lines = [
+        f"# {table.title}",
+        "",
+        how,
+        "",
+        "| | Pixel 4 ms | Pixel 4 | fp32 | int8 | fp32 ms | int8 ms | int8 operators outside XNNPACK |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row, entry in zip(rows, table.rows, strict=True):
+        fp32, int8 = (row["here"][quant] for quant in QUANTS)
+        cells = (
+            row["label"],
+            "–" if row["published_ms"] is None else f"{row['published_ms']:.0f}",
+            "–" if row["published"] is None else f"{row['published']:.2f}",
+            _with_interval(fp32),
+            _with_interval(int8),
+            f"{fp32['median_ms']:.1f}",
+            f"{int8['median_ms']:.1f}",
+            _outside(record.facts[f"{entry.name}-int8"]),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", bench_markdown(record)])
+
+
+def write_paper(record: Record, table: PaperTable, stem: Path, *, force: bool = False) -> list[Path]:
+    """Write stem.json (the record and the table's ratios), stem.md and stem.png."""
+    rows = ratios(record.comparison, table)
+    data = {**record.to_json(), "paper": {"title": table.title, "base": table.base, "rows": rows}}
+    page = paper_markdown(record, table)
+    return write_files(stem, data, page, lambda path: plot(rows, table.title, path), force=force)
+
+
+def plot(rows: list[dict[str, Any]], title: str, path: Path) -> None:
+    """Bars of the ratios: the paper's, fp32 here, int8 here."""
+    plt = pyplot()
+    figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
+    place = np.arange(len(rows))
+    series = (
+        ("Pixel 4 (paper)", [row["published"] or 0 for row in rows]),
+        ("fp32 here", [row["here"]["none"]["ratio"] for row in rows]),
+        ("int8 here", [row["here"]["int8"]["ratio"] for row in rows]),
+    )
+    for shift, (label, heights) in zip((-0.27, 0, 0.27), series, strict=True):
+        bars = axis.bar(place + shift, heights, 0.25, label=label)
+        axis.bar_label(bars, [f"{height:.2f}" if height else "–" for height in heights], fontsize=8)
+    axis.set_xticks(place, [row["label"] for row in rows])
+    axis.axhline(1, color="grey", lw=0.8)
+    axis.set(ylabel="time relative to the base", title=title)
+    axis.legend()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _ratio(run: Comparison, base: str, candidate: str) -> dict[str, Any]:
+    before, after = run.medians(base), run.medians(candidate)
+    low, high = statistics.ratio_interval(before, after)
+    known = candidate != base and np.isfinite(high)
+    return {
+        "ratio": 1.0 if candidate == base else float(statistics.ratio(before, after)),
+        "interval": [float(low), float(high)] if known else None,
+        "median_ms": float(np.median(after)),
+    }
+
+
+def _with_interval(found: Mapping[str, Any]) -> str:
+    if found["interval"] is None:
+        return f"{found['ratio']:.2f}"
+    low, high = found["interval"]
+    return f"{found['ratio']:.2f} ({low:.2f}–{high:.2f})"
+
+
+def _outside(facts: Mapping[str, Any]) -> str:
+    """What XNNPACK leaves to the interpreter: the reason for most of what differs between fp32 and int8."""
+    if not (graph := facts.get("xnnpack")):
+        return "–"
+    left = graph["all_operators"] - graph["delegated_operators"]
+    return f"{left} of {graph['all_operators']}, {graph['partitions']} partition(s)"

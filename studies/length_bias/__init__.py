@@ -1,0 +1,1 @@
+"""Length-divergence bias of four matchers on four data sets (Jiang et al. 2022)."""

@@ -1,0 +1,1 @@
+"""The shipped matchers beside what they replace."""

@@ -1,0 +1,1 @@
+"""Pretraining ablations of MobileBERT, KroneckerBERT and ALBERT at a small scale."""

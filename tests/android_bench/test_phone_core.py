@@ -1,0 +1,199 @@
+"""Promise of android_bench/core: Java splits, encodes, decides and computes as the Python side does."""
+
+import json
+import random
+import re
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from tokenizers import normalizers
+
+from android_bench import worker
+from android_bench.toolchain import java, tools, unicode_table
+from android_bench.toolchain.debian import ToolUnavailableError
+from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.length_shift import LengthShift
+from mobilebert_runtime.matcher import Matcher, positive_probability
+from mobilebert_runtime.tokenizer import PairTokenizer
+from tests.mobilebert_runtime.test_tokenizer import MINILM, fuzzed_lines
+
+TESTS = sorted(path.stem for path in (java.CORE / "test").rglob("*Test.java"))
+RESOURCES = java.CORE / "main" / "resources"
+TABLE = RESOURCES / "mobilebert/bench/core/unicode.txt"
+PAIRS = 3_500
+
+
+def write(folder, name, rows):
+    (folder / name).write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+
+
+def pair_rows():
+    tokenizer = PairTokenizer.load(MINILM)
+    lines = fuzzed_lines(PAIRS, seed=7)
+    rows = []
+    for length in (3, 16, 33, 96):
+        pairs = list(zip(lines, reversed(lines), strict=True))[length % 4 :: 4]
+        for (a, b), (ids, types) in zip(pairs, tokenizer.ids(pairs, length), strict=True):
+            rows.append({"a": a, "b": b, "length": length, "ids": ids, "types": types})
+    return rows
+
+
+def normalized_rows():
+    """Every code point the table speaks of, a thousand at a time; marks in every order."""
+    normalise = normalizers.BertNormalizer(lowercase=True).normalize_str
+    codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    texts = ["".join(f"{chr(code)}x" for code in codes[i : i + 1000]) for i in range(0, 0x32000, 1000)]
+    draw = random.Random(3)
+    marks = [
+        chr(code)
+        for line in TABLE.read_text().splitlines()
+        if line.startswith("O")
+        for code in range(int(line.split()[1], 16), int(line.split()[2], 16) + 1)
+    ]
+    texts += ["a" + "".join(draw.choices([*marks, "e\u0301", "\u0345"], k=6)) for _ in range(500)]
+    return [{"text": text, "became": normalise(text)} for text in texts]
+
+
+def statistics_rows():
+    draw = np.random.default_rng(5)
+    rows = []
+    for size in [*range(1, 60), 100, 127, 128, 129, 136, 200, 255, 256, 257, 999, 1000, 1001, *[300] * 40]:
+        samples = np.round(draw.lognormal(3, 0.5, size), int(draw.integers(1, 16)))
+        p50, p90, p95, p99 = np.percentile(samples, (50, 90, 95, 99)).tolist()
+        row = {"samples": samples.tolist(), "p50": p50, "p90": p90, "p95": p95, "p99": p99}
+        rows.append(row | {"minimum": samples.min(), "maximum": samples.max(), "mean": samples.mean()})
+        rows[-1]["median"] = float(np.median(samples))
+    return rows
+
+
+class Clock:
+    """Stands in for `time` in the worker: it moves by what an inference is said to take."""
+
+    def __init__(self, samples):
+        self.now = 0.0
+        self.left = iter(samples)
+
+    def perf_counter(self):
+        return self.now / 1e3
+
+    def inference(self):
+        milliseconds = next(self.left)
+        self.now += milliseconds
+        return milliseconds
+
+
+def warmup_rows(monkeypatch):
+    """Series of inference times and after how many the host's worker calls them settled (0: never)."""
+    draw = np.random.default_rng(6)
+    rows = []
+    for number in range(60):
+        # Eighths add up without rounding; the 1/1024 keeps every sum off the 40 ms at which a window ends.
+        level = float(draw.choice([0.5, 3.0, 9.0, 60.0]))
+        drift = np.exp(-np.arange(400) / draw.uniform(1, 80)) * draw.uniform(0, 2) + 1
+        samples = level * drift * np.exp(draw.normal(0, draw.uniform(0, 0.1), 400))
+        samples = np.ceil(8 * (samples if number else np.geomspace(1, 1e6, 400))) / 8 + 2**-10
+        samples = samples[np.cumsum(samples) < 1e3 * worker.WARM_LIMIT_S]
+        clock = Clock(samples.tolist())
+        monkeypatch.setattr(worker, "time", clock)
+        try:
+            warm, settled = worker._warm_up(clock.inference)
+        except StopIteration:
+            settled = False
+        rows.append({"samples": samples.tolist(), "settled_after": len(warm) if settled else 0})
+    assert 0 < sum(row["settled_after"] > 0 for row in rows) < len(rows)
+    return rows
+
+
+def decision_rows():
+    draw = np.random.default_rng(8)
+    rows = []
+    spaces = [c for c in map(chr, range(0x3001)) if c.isspace()]
+    for labels, positive in ((("different", "same"), 1), (("x", "y"), 0), (("a", "b", "c"), 2)):
+        for _ in range(50):
+            card = ArtefactCard(
+                target="tflite",
+                quant="int8",
+                model_file="model.tflite",
+                buckets=(Bucket(16),),
+                labels=labels,
+                positive=positive,
+                threshold=float(draw.uniform(0.2, 0.8)),
+                temperature=float(draw.uniform(0.5, 3)),
+                attention_mask_value=-60.0,
+                lowercase=True,
+                minimum_runtime={"tflite": "2.14"},
+                length_shift=LengthShift((0.0, 0.25, 0.5), tuple(draw.normal(0, 1, 4).tolist())),
+            )
+            logits = draw.normal(0, 6, (1, len(labels))).astype(np.float32)
+            # Runs of letters and of every white space there is, at the ends too; now and then no word at all.
+            texts = ["".join(draw.choice(["x", "é", *spaces], draw.integers(0, 60))) for _ in "ab"]
+            score = float(positive_probability(logits, card, card.shift([(texts[0], texts[1])]))[0])
+            label = Matcher(card, None, None).label(score)
+            row = {"card": card.to_json(), "logits": logits[0].tolist(), "probability": score, "label": label}
+            rows.append(row | {"text_a": texts[0], "text_b": texts[1]})
+    return rows
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("golden")
+    shutil.copy(MINILM / "vocab.txt", folder)
+    write(folder, "pairs.json", pair_rows())
+    write(folder, "normalized.json", normalized_rows())
+    write(folder, "statistics.json", statistics_rows())
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        write(folder, "warmup.json", warmup_rows(monkeypatch))
+    write(folder, "decisions.json", decision_rows())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def junit():
+    try:
+        java.java()
+        jars = tools.find("junit") / "usr" / "share" / "java"
+    except ToolUnavailableError as error:
+        pytest.skip(f"not run: {error}")
+    return [jars / "junit4.jar", jars / "hamcrest-core.jar"]
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory, junit):
+    """Compiled core and compiled tests."""
+    folder = tmp_path_factory.mktemp("classes")
+    java.compile_sources([java.CORE / "main"], folder / "main")
+    java.compile_sources([java.CORE / "test"], folder / "test", [folder / "main", *junit])
+    return folder
+
+
+def passed(report):
+    """How many JUnit tests passed, from its closing line."""
+    return int(re.search(r"OK \((\d+) tests?\)", report)[1])
+
+
+def test_java_core_equals_python_on_the_jvm(classes, golden, junit):
+    names = [f"mobilebert.bench.core.{name}" for name in TESTS]
+    path = [classes / "main", RESOURCES, classes / "test", *junit]
+    assert passed(java.run_junit(names, path, {"golden": golden})) == 20
+
+
+def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
+    """The classes go to Dalvik code and back before the same tests run on them."""
+    try:
+        dx = tools.find("dex")
+        enjarify = tools.find("sdk") / "usr/lib/python3/dist-packages"
+    except ToolUnavailableError as error:
+        pytest.skip(f"not run: {error}")
+    dex, jar = tmp_path / "classes.dex", tmp_path / "again.jar"
+    java.dex([classes / "main"], dex, dx)
+    java.undex(dex, jar, enjarify)
+    assert "mobilebert/bench/core/WordPiece.class" in zipfile.ZipFile(jar).namelist()
+    names = [f"mobilebert.bench.core.{name}" for name in TESTS]
+    report = java.run_junit(names, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
+    assert passed(report) == 20
+
+
+def test_the_table_is_what_the_installed_tokenizer_says():
+    assert TABLE.read_text(encoding="ascii") == unicode_table.table()

@@ -1,0 +1,80 @@
+"""Promise: an exported ALBERT stores what its layers share once, in TFLite and in ONNX alike."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, Bucket
+from models import build
+from tests.models.test_albert import SMALL
+from tests.models.test_networks import padded_batch, randomise
+
+SEQ_LEN = 16
+# Wide enough that the layers outweigh a file's own structure.
+WIDE = replace(SMALL, hidden_size=256, intermediate_size=1024, num_hidden_layers=3)
+
+
+def inputs():
+    return {k: v[1:2].numpy().astype(np.int32) for k, v in padded_batch(vocab=60, length=SEQ_LEN).items()}
+
+
+def in_torch(model):
+    with torch.no_grad():
+        return model(**{k: torch.from_numpy(v) for k, v in inputs().items()}).numpy()
+
+
+def size(model):
+    return 4 * sum(p.numel() for p in model.parameters())
+
+
+def test_onnx_file_is_as_large_as_the_shared_parameters(tmp_path):
+    import onnxruntime
+
+    from mobilebert_export.onnx_writer import write_float_onnx
+
+    model = randomise(build(WIDE, seed=0))
+    write_float_onnx(model, tmp_path / "m.onnx", [Bucket(SEQ_LEN)], 20)
+    assert (tmp_path / "m.onnx").stat().st_size <= 1.1 * size(model)
+    assert size(model) < 0.5 * size(build(replace(WIDE, layer_sharing="none")))
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    given = {name: inputs()[name] for name in INPUT_NAMES}
+    np.testing.assert_allclose(session.run(None, given)[0], in_torch(model), atol=1e-5)
+
+
+def test_tflite_file_is_as_large_as_the_shared_parameters(tmp_path):
+    from ai_edge_litert.interpreter import Interpreter
+
+    from mobilebert_export.tflite_writer import write_float_tflite
+
+    # Norms away from the identity: the converter folds them into the maps, which must not become copies.
+    model = randomise(build(WIDE, seed=0))
+    write_float_tflite(model, tmp_path / "m.tflite", [Bucket(SEQ_LEN, "serving_default")])
+    assert (tmp_path / "m.tflite").stat().st_size <= 1.1 * size(model)
+    runner = Interpreter(str(tmp_path / "m.tflite")).get_signature_runner()
+    np.testing.assert_allclose(runner(**inputs())[OUTPUT_NAME], in_torch(model), atol=1e-5)
+
+
+def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
+    from mobilebert_export.exporter import ExportRequestError, load_model
+    from models import save_pretrained
+    from tests.training.test_vocabulary import text
+    from training.tokenizer_training import train_vocabulary
+
+    train_vocabulary(text(100), "sentencepiece", 60, tmp_path / "pieces")
+    save_pretrained(build(SMALL, seed=0), tmp_path / "m", tokenizer_from=tmp_path / "pieces")
+    assert (tmp_path / "m" / "spiece.model").is_file()
+    with pytest.raises(ExportRequestError, match=r"no vocab\.txt.*--kind wordpiece.*write_float_tflite"):
+        load_model(str(tmp_path / "m"))
+
+
+def test_an_albert_with_a_wordpiece_vocabulary_loads_for_export(tmp_path):
+    from mobilebert_export.exporter import load_model
+    from models import save_pretrained
+    from tests.training.test_vocabulary import text
+    from training.tokenizer_training import train_vocabulary
+
+    train_vocabulary(text(100), "wordpiece", 60, tmp_path / "pieces")
+    save_pretrained(build(SMALL, seed=0), tmp_path / "m", tokenizer_from=tmp_path / "pieces")
+    assert load_model(str(tmp_path / "m")).network.config.model_type == "albert"

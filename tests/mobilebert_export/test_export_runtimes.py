@@ -1,0 +1,145 @@
+"""An artefact on machines that have neither torch nor tensorflow: small environments made for the purpose.
+
+They need a package index; without one the tests skip and say so.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mobilebert_export import samples
+from mobilebert_export.exporter import DEFAULT_BUCKETS
+from mobilebert_runtime.matcher import Matcher
+from tests.conftest import ROOT
+from tests.helpers import small_matcher
+
+# As `make android-artefacts` makes them.
+SHIPPED = (ROOT / "artefacts" / "matcher-int8", ROOT / "artefacts" / "matcher-int8-onnx")
+
+SCRIPT = """
+import importlib.util, json, sys
+from mobilebert_export.runtime import Matcher
+for name in ("torch", "tensorflow", "transformers", "typer", "rich", "safetensors"):
+    if importlib.util.find_spec(name):
+        sys.exit(f"{name} is installed: this environment proves nothing")
+pairs = [tuple(pair) for pair in json.load(sys.stdin)]
+matcher = Matcher.load(sys.argv[1])
+print(json.dumps({"runtime": matcher.backend.name, "logits": matcher.logits(pairs).tolist()}))
+"""
+
+
+def environment(folder, *packages):
+    """The python of a new environment with these packages."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    python = folder / "bin" / "python"
+    # What is imported here is compiled then; the rest need not be.
+    flags = ["--quiet", "--no-compile", "--disable-pip-version-check"]
+    install = [str(python), "-m", "pip", "install", *flags, *packages]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"pip can't install {' '.join(packages)}: {done.stderr.strip().splitlines()[-1]}")
+    return python
+
+
+@pytest.fixture(scope="module")
+def current(tmp_path_factory):
+    return environment(
+        tmp_path_factory.mktemp("current") / "venv", "numpy", "tokenizers", "ai-edge-litert==2.3.0"
+    )
+
+
+@pytest.fixture(scope="module")
+def oldest(tmp_path_factory):
+    packages = ("numpy==1.26.4", "tokenizers", "tflite-runtime==2.14.0", "onnxruntime==1.17.0")
+    return environment(tmp_path_factory.mktemp("oldest") / "venv", *packages)
+
+
+def run(python, artefact, pairs):
+    return subprocess.run(
+        [str(python), "-P", "-c", SCRIPT, str(artefact)],
+        input=json.dumps(pairs),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+
+
+def agree(python, target, quant, tolerance):
+    """Logits in the other environment are those of this one."""
+    return folder_agrees(
+        python, small_matcher.artefact(target, quant), samples.verification_pairs()[:30], tolerance
+    )
+
+
+def folder_agrees(python, artefact, pairs, tolerance):
+    """The same of any artefact folder; the other environment's runtime."""
+    done = run(python, artefact, pairs)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    here = Matcher.load(artefact).logits(pairs)
+    np.testing.assert_allclose(np.float32(found["logits"]), here, atol=tolerance)
+    return found["runtime"]
+
+
+def lengths_used(artefact, pairs):
+    """The buckets that pairs run in, ascending."""
+    matcher = Matcher.load(artefact)
+    card = matcher.card
+    return sorted({card.bucket(len(ids)).seq_len for ids, _ in matcher.tokenizer.ids(pairs, card.seq_len)})
+
+
+def test_tflite_runs_with_numpy_tokenizers_and_litert_alone(current):
+    assert agree(current, "tflite", "none", 1e-5) == "ai-edge-litert"
+    assert agree(current, "tflite", "int8", 1e-5) == "ai-edge-litert"
+
+
+def test_a_missing_runtime_is_named(current):
+    done = run(current, small_matcher.artefact("onnx", "none"), [])
+    assert "RuntimeUnavailableError: model.onnx needs a runtime" in done.stderr
+    assert "pip install onnxruntime" in done.stderr
+
+
+def test_tflite_runs_in_tflite_runtime_2_14(oldest):
+    """Without int8 kernels for matrix products the old XNNPACK leaves them to TFLite's own: a step apart."""
+    assert agree(oldest, "tflite", "none", 1e-5) == "tflite-runtime"
+    assert agree(oldest, "tflite", "int8", 0.1) == "tflite-runtime"
+    assert agree(oldest, "tflite", "int16x8", 0.1) == "tflite-runtime"
+
+
+def test_all_four_lengths_of_the_default_export_run_in_tflite_runtime_2_14(oldest, tmp_path):
+    folder, pairs = tmp_path / "four", samples.verification_pairs()[:60]
+    made = small_matcher.report(
+        "tflite", "int8", folder, seq_len=DEFAULT_BUCKETS[-1], buckets=DEFAULT_BUCKETS
+    )
+    assert lengths_used(folder, pairs) == list(DEFAULT_BUCKETS)
+    assert made["minimum_runtime"] == {"tflite": "2.14"}
+    assert "Runs in tflite ≥ 2.14." in (folder / "report.md").read_text(encoding="utf-8")
+    assert folder_agrees(oldest, folder, pairs, 0.1) == "tflite-runtime"
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
+def test_the_shipped_artefacts_run_in_the_oldest_runtimes(oldest, folder):
+    if not folder.is_dir():
+        pytest.skip(f"not run: no {folder.relative_to(ROOT)}; run `make android-artefacts`")
+    pairs = samples.verification_pairs()[:60]
+    card = Matcher.load(folder).card
+    assert lengths_used(folder, pairs) == [bucket.seq_len for bucket in card.buckets]
+    # TFLite's kernels of 2023 round differently; int8 itself is up to 0.18 from float on these weights.
+    tolerance = 0.2 if card.target == "tflite" else 0.1
+    assert folder_agrees(oldest, folder, pairs, tolerance) in ("tflite-runtime", "onnxruntime")
+
+
+def test_a_file_newer_than_its_runtime_is_refused_not_misread(oldest):
+    done = run(oldest, small_matcher.artefact("tflite", "dynamic"), [])
+    assert "needs 2.18 or newer" in done.stderr
+    assert "pip install --upgrade ai-edge-litert" in done.stderr
+
+
+def test_onnx_runs_in_onnxruntime_1_17(oldest):
+    assert agree(oldest, "onnx", "none", 1e-5) == "onnxruntime"
+    assert agree(oldest, "onnx", "int8", 0.1) == "onnxruntime"

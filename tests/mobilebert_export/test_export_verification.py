@@ -1,0 +1,191 @@
+"""Verification: what it measures, that it fails hard, and the text it runs on."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from mobilebert_export import samples
+from mobilebert_export.verification import (
+    TooFewPairsError,
+    VerificationError,
+    compare,
+    positive_log_odds,
+    reference_logits,
+    verify,
+)
+from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.tokenizer import PairTokenizer
+from quantize.recipes import Tolerance
+from tests.helpers import small_matcher
+
+CARD = ArtefactCard(
+    target="tflite",
+    quant="none",
+    model_file="model.tflite",
+    buckets=(Bucket(small_matcher.SEQ_LEN),),
+    labels=("different", "same"),
+    positive=1,
+    threshold=0.5,
+    temperature=1.0,
+    attention_mask_value=-60.0,
+    lowercase=True,
+    minimum_runtime={},
+)
+STRICT = Tolerance(max_abs_logit=1e-4, min_label_agreement=1.0, min_rank_agreement=1.0)
+LOOSE = Tolerance(max_abs_logit=None, min_label_agreement=0.0, min_rank_agreement=-1.0)
+
+
+def agreement(expected, found, card, tolerance):
+    return compare(expected, found, card, tolerance, card.shift([("a", "b")] * len(expected)))
+
+
+@pytest.fixture
+def logits():
+    return np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
+
+
+def test_equal_logits_pass_the_strictest_tolerance(logits):
+    result = agreement(logits, logits.copy(), CARD, STRICT)
+    assert (result.pairs, result.max_abs_logit, result.label_agreement) == (300, 0.0, 1.0)
+    assert result.rank_agreement == pytest.approx(1.0)
+    assert result.failures == ()
+
+
+def test_figures_agree_with_direct_computation(logits):
+    other = logits + np.random.default_rng(1).normal(scale=0.3, size=logits.shape).astype(np.float32)
+    result = agreement(logits, other, CARD, LOOSE)
+    assert result.max_abs_logit == pytest.approx(np.abs(logits - other).max())
+    same = (logits[:, 1] >= logits[:, 0]) == (other[:, 1] >= other[:, 0])
+    assert result.label_agreement == pytest.approx(same.mean())
+    expected = spearmanr(logits[:, 1] - logits[:, 0], other[:, 1] - other[:, 0]).statistic
+    assert result.rank_agreement == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "says"),
+    [
+        (replace(LOOSE, max_abs_logit=1e-4), "max |Δlogit|"),
+        (replace(LOOSE, min_label_agreement=0.999), "label agreement"),
+        (replace(LOOSE, min_rank_agreement=0.999), "rank agreement"),
+    ],
+)
+def test_each_broken_tolerance_is_a_failure_of_its_own(logits, tolerance, says):
+    other = logits + np.random.default_rng(1).normal(scale=0.3, size=logits.shape).astype(np.float32)
+    (failure,) = agreement(logits, other, CARD, tolerance).failures
+    assert failure.startswith(says)
+
+
+def test_a_logit_that_is_not_a_number_fails_whatever_the_tolerance(logits):
+    for bad in (np.nan, np.inf):
+        other = logits.copy()
+        other[7, 0] = bad
+        assert agreement(logits, other, CARD, LOOSE).failures
+
+
+def test_an_artefact_that_always_says_the_same_fails(logits):
+    constant = np.tile(logits[:1], (len(logits), 1))
+    result = agreement(logits, constant, CARD, replace(LOOSE, min_rank_agreement=0.9))
+    assert result.rank_agreement == 0
+    assert result.failures
+    assert agreement(constant, constant, CARD, STRICT).failures == ()
+
+
+def test_labels_follow_threshold_temperature_and_positive(logits):
+    shifted = logits + np.float32([0, 0.5])
+    card = replace(CARD, threshold=0.0)
+    assert agreement(logits, shifted, card, LOOSE).label_agreement == 1.0
+    assert agreement(logits, shifted, CARD, LOOSE).label_agreement < 1.0
+    three = np.random.default_rng(2).normal(size=(300, 3)).astype(np.float32)
+    card = replace(CARD, labels=("a", "b", "c"))
+    rolled = np.roll(three, 1, axis=1)
+    expected = (three.argmax(1) == rolled.argmax(1)).mean()
+    assert agreement(three, rolled, card, LOOSE).label_agreement == pytest.approx(expected)
+
+
+def test_log_odds_of_two_and_of_three_labels():
+    two = np.float32([[0, 200], [3, 1]])
+    np.testing.assert_allclose(positive_log_odds(two, 1), [200, -2])
+    three = np.float32([[1, 2, 3]])
+    p = np.exp(3) / np.exp([1, 2, 3]).sum()
+    np.testing.assert_allclose(positive_log_odds(three, 2), [np.log(p / (1 - p))], rtol=1e-6)
+
+
+def test_too_few_pairs_prove_nothing():
+    with pytest.raises(TooFewPairsError, match="199 pairs"):
+        verify(None, None, [("a", "b")] * 199, STRICT)
+
+
+def test_the_reference_restores_the_order_of_the_pairs():
+    import models
+
+    model = models.load_pretrained(small_matcher.model_directory())
+    tokenizer = PairTokenizer.load(small_matcher.model_directory())
+    encoded = tokenizer.encode(samples.verification_pairs()[:40], small_matcher.SEQ_LEN)
+    together = reference_logits(model, encoded)
+    rows = [{name: values[row : row + 1] for name, values in encoded.items()} for row in range(40)]
+    alone = [reference_logits(model, row) for row in rows]
+    np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-5)
+
+
+def test_an_export_beyond_its_tolerance_leaves_nothing(tmp_path):
+    out = tmp_path / "sub" / "artefact"
+    differs = r"artefact: differs .* 224 pairs: 32 tokens: max \|Δlogit\|"
+    with pytest.raises(VerificationError, match=differs) as caught:
+        small_matcher.report("onnx", "none", out, atol=1e-12)
+    assert caught.value.exit_code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_export_with_force_keeps_the_old_artefact(tmp_path):
+    out = tmp_path / "artefact"
+    small_matcher.report("onnx", "none", out)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(VerificationError):
+        small_matcher.report("onnx", "none", out, atol=1e-12, force=True)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["artefact"]
+
+
+def test_the_report_says_what_was_verified():
+    folder = small_matcher.artefact("onnx", "none")
+    report = json.loads((folder / "report.json").read_text())
+    found = report["verification"]
+    assert found["passed"]
+    assert found["pairs"] >= 200
+    assert found["max_abs_logit"] <= 1e-4
+    page = (folder / "report.md").read_text()
+    assert "max |Δlogit|" in page
+    assert "Made with" in page
+    # An artefact tells nobody where it was made.
+    for path in folder.iterdir():
+        if path.suffix in (".json", ".md", ".onnx"):
+            assert str(small_matcher.scratch()).encode() not in path.read_bytes()
+
+
+def test_the_bundled_text_is_varied_and_its_two_halves_are_apart():
+    calibration, verification = samples.calibration_pairs(), samples.verification_pairs()
+    assert len(calibration) >= 100
+    assert len(verification) >= 200
+    assert not set(calibration) & set(verification)
+    for pairs in (calibration, verification):
+        texts = [text for pair in pairs for text in pair]
+        lengths = [len(text.split()) for text in texts]
+        assert min(lengths) <= 3
+        assert max(lengths) >= 60
+        everything = " ".join(texts)
+        patterns = {
+            "accents": r"[à-öø-ÿ]",
+            "emoji": r"[\U0001F300-\U0001FAFF]",
+            "other scripts": r"[\u0370-\u1FFF\u3040-\uD7AF]",
+            "URL": r"https?://",
+            "numbers": r"\d{3,}",
+            "capitals": r"\b[A-Z]{4,} [A-Z]{4,}",
+            "quotes": "[\"'“”]",
+            "punctuation": r"[?!]{3,}",
+        }
+        missing = [name for name, pattern in patterns.items() if not re.search(pattern, everything)]
+        assert not missing

@@ -1,0 +1,51 @@
+"""Promise of `symmetric`: (a, b) and (b, a) have one score, bit for bit, wherever it is asked for."""
+
+import numpy as np
+import pytest
+
+from mobilebert_export.cli import main
+from mobilebert_export.scoring import open_scorer
+from mobilebert_runtime.matcher import Matcher
+from tests.helpers.small_matcher import model_directory
+from tests.helpers.tiny_artefacts import PAIRS, onnx_model, write_artefact
+
+SWAPPED = [(b, a) for a, b in PAIRS]
+
+
+@pytest.fixture
+def artefact(tmp_path):
+    return write_artefact(tmp_path / "matcher", "onnx", onnx_model())
+
+
+def test_an_artefact_scores_both_orders_alike_and_as_their_mean(artefact):
+    matcher = Matcher.load(artefact)
+    both = matcher.score(PAIRS, symmetric=True)
+    assert both.dtype == np.float32
+    np.testing.assert_array_equal(both, matcher.score(SWAPPED, symmetric=True))
+    plain, turned = matcher.score(PAIRS), matcher.score(SWAPPED)
+    assert np.abs(plain - turned).max() > 1e-3  # there is something to average
+    np.testing.assert_allclose(both, (plain.astype(np.float64) + turned) / 2, rtol=1e-6)
+    assert matcher.score([], symmetric=True).shape == (0,)
+
+
+def test_a_model_directory_does_too_up_to_its_batches():
+    plain, symmetric = (open_scorer(str(model_directory()), 1, symmetric=flag) for flag in (False, True))
+    both = symmetric.score(PAIRS)
+    np.testing.assert_allclose(both, symmetric.score(SWAPPED), atol=1e-6)
+    np.testing.assert_allclose(both, (plain.score(PAIRS) + plain.score(SWAPPED)) / 2, atol=1e-6)
+    assert np.abs(plain.score(PAIRS) - plain.score(SWAPPED)).max() > 1e-3
+
+
+def test_match_prints_one_score_for_both_orders(artefact, capsys):
+    matcher = Matcher.load(artefact)
+    a, b = PAIRS[int(np.argmax(np.abs(matcher.score(PAIRS) - matcher.score(SWAPPED))))]
+    said = []
+    for texts in ([a, b], [b, a]):
+        for flags in ([], ["--symmetric"]):
+            with pytest.raises(SystemExit) as done:
+                main(["match", "--artefact", str(artefact), *flags, *texts])
+            assert done.value.code == 0
+            said.append(capsys.readouterr().out)
+    forward, forward_both, backward, backward_both = said
+    assert forward != backward
+    assert forward_both == backward_both

@@ -1,0 +1,98 @@
+"""One artefact, several sequence lengths: the same answers, the weights once."""
+
+import json
+
+import numpy as np
+import pytest
+
+from android_bench.sample_pairs import PAIRS
+from mobilebert_export.exporter import DEFAULT_BUCKETS, ExportRequest, _buckets
+from mobilebert_runtime.card import Bucket, read_card
+from mobilebert_runtime.matcher import Matcher
+from tests.helpers import small_matcher
+
+SHORT, LONG = small_matcher.BUCKETS
+EVERY = [("tflite", "none"), ("tflite", "int8"), ("onnx", "none"), ("onnx", "int8")]
+
+
+def fixed(matcher, pairs):
+    """Logits with every pair padded to the largest bucket."""
+    return matcher.logits_of(matcher.tokenizer.encode(pairs, LONG))
+
+
+@pytest.mark.parametrize(("target", "quant"), EVERY)
+def test_buckets_give_the_answers_of_the_full_length(target, quant):
+    matcher = Matcher.load(small_matcher.artefact(target, quant))
+    lengths = [len(ids) for ids, _ in matcher.tokenizer.ids(PAIRS, LONG)]
+    assert min(lengths) <= SHORT < max(lengths)
+    expected, found = fixed(matcher, PAIRS), matcher.logits(PAIRS)
+    spread = np.ptp(expected, axis=0).max()
+    assert np.abs(found - expected).max() <= (1e-5 if quant == "none" else 0.02 * spread)
+    middle = np.median(expected[:, 1] - expected[:, 0])
+    clear = np.abs(expected[:, 1] - expected[:, 0] - middle) > 0.02 * spread
+    called = [(logits[:, 1] - logits[:, 0] > middle)[clear] for logits in (expected, found)]
+    np.testing.assert_array_equal(*called)
+
+
+@pytest.mark.parametrize(("target", "quant"), EVERY)
+def test_the_smallest_bucket_that_holds_a_pair_runs(target, quant):
+    matcher = Matcher.load(small_matcher.artefact(target, quant))
+    asked = []
+
+    class Watching:
+        def run(self, inputs):
+            asked.append(inputs["input_ids"].shape[1])
+            return np.zeros((1, 2), np.float32)
+
+    matcher.backend = Watching()
+    matcher.score(PAIRS)
+    lengths = [len(ids) for ids, _ in matcher.tokenizer.ids(PAIRS, LONG)]
+    assert asked == [SHORT if length <= SHORT else LONG for length in lengths]
+
+
+@pytest.mark.parametrize("quant", ["none", "int8"])
+def test_a_tflite_file_holds_every_weight_once(quant):
+    from ai_edge_litert.tools import flatbuffer_utils as fb
+
+    path = small_matcher.artefact("tflite", quant) / "model.tflite"
+    model = fb.read_model(str(path))
+    assert [signature.signatureKey for signature in model.signatureDefs] == [b"seq_64", b"seq_32"]
+    used = [
+        {tensor.buffer for tensor in graph.tensors if len(_data(model, tensor)) > 1024}
+        for graph in model.subgraphs
+    ]
+    # Only the table of positions is cut to a length.
+    assert len(used[0] ^ used[1]) == 2
+    data = [bytes(buffer.data) for buffer in model.buffers if buffer.data is not None and len(buffer.data)]
+    assert len(data) == len(set(data))
+    # The network itself is tiny here; what a second length adds is shapes and names, not a twentieth of a
+    # second set of weights.
+    assert path.stat().st_size < 1.15 * sum(map(len, data))
+
+
+def _data(model, tensor):
+    data = model.buffers[tensor.buffer].data
+    return b"" if data is None else data
+
+
+def test_verification_covers_every_bucket():
+    report = json.loads((small_matcher.artefact("tflite", "int8") / "report.json").read_text())
+    found = report["verification"]
+    assert list(found["by_seq_len"]) == ["32", "64"]
+    assert found["label_agreement"] == min(one["label_agreement"] for one in found["by_seq_len"].values())
+    assert found["max_abs_logit"] == max(one["max_abs_logit"] for one in found["by_seq_len"].values())
+
+
+def test_cards_name_the_buckets():
+    tflite, onnx = (read_card(small_matcher.artefact(target, "none")) for target in ("tflite", "onnx"))
+    assert tflite.buckets == (Bucket(32, "seq_32"), Bucket(64, "seq_64"))
+    assert onnx.buckets == (Bucket(32), Bucket(64))
+
+
+def test_the_default_buckets_end_in_the_sequence_length(tmp_path):
+    def lengths(seq_len):
+        return tuple(one.seq_len for one in _buckets(ExportRequest(out=tmp_path, seq_len=seq_len)))
+
+    assert lengths(128) == DEFAULT_BUCKETS
+    assert lengths(50) == (16, 32, 50)
+    assert lengths(16) == (16,)

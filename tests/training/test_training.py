@@ -1,0 +1,102 @@
+"""Promise of the training loop: seeded, and a killed run ends where an uninterrupted one does."""
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from matching.data.datasets import Examples
+from models import EncoderConfig, build
+from tests.helpers.toys import toy_pairs
+from tests.mobilebert_runtime.test_tokenizer import MINILM
+from training.encoded_pairs import predict_logits
+from training.fit_matcher import fit
+from training.loop import LoopConfig, ResumeError, batches, total_steps
+from training.matchers import EncoderMatcher
+
+CONFIG = LoopConfig(epochs=3, batch_size=8, learning_rate=3e-3, checkpoint_every=4, evaluate_every=5)
+SMALL_BERT = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
+
+
+def run(out, config=CONFIG):
+    matcher = EncoderMatcher(build(SMALL_BERT, seed=0), MINILM, arch="small")
+    examples = Examples(*toy_pairs(), groups=None)
+    record = fit(matcher, examples, examples, config, out, swap=True)
+    return matcher.network, record
+
+
+def test_learns_and_leaves_a_record(tmp_path):
+    model, record = run(tmp_path, replace(CONFIG, epochs=25))
+    assert record["curve"][-1]["loss"] < 0.5 * record["curve"][0]["loss"]
+    assert json.loads((tmp_path / "finetune.json").read_text())["steps"] == record["steps"] == 150
+    assert not list(tmp_path.glob("*.checkpoint"))
+    assert not model.training
+
+
+def test_same_seed_same_weights_other_seed_other_weights(tmp_path):
+    first, again, other = (
+        run(tmp_path / name, replace(CONFIG, seed=seed))[0].state_dict()
+        for name, seed in [("a", 0), ("b", 0), ("c", 1)]
+    )
+    assert all(torch.equal(v, again[k]) for k, v in first.items())
+    assert not all(torch.equal(v, other[k]) for k, v in first.items())
+
+
+def test_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path):
+    script = (
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "import training.loop as loop, tests.training.test_training as t\n"
+        "save = loop._save\n"
+        "def kill_after_second(path, *rest):\n"
+        "    save(path, *rest)\n"
+        "    if rest[-3] == 8: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "loop._save = kill_after_second\n"
+        "t.run(Path(sys.argv[1]))\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, str(tmp_path / "killed")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (tmp_path / "killed" / "finetune.checkpoint").is_file()
+    resumed, resumed_record = run(tmp_path / "killed")
+    whole, whole_record = run(tmp_path / "whole")
+    assert all(torch.equal(v, resumed.state_dict()[k]) for k, v in whole.state_dict().items())
+    assert resumed_record["curve"] == whole_record["curve"]
+    assert resumed_record["evaluations"] == whole_record["evaluations"]
+
+
+def test_resuming_with_other_settings_is_refused(tmp_path):
+    model = torch.nn.Linear(2, 2)
+    from training import loop
+
+    record = {"config": {"epochs": 9}, "steps": 3}
+    optimiser = torch.optim.AdamW(model.parameters())
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda _: 1.0)
+    loop._save(tmp_path / "finetune.checkpoint", model, optimiser, schedule, record, 1, {}, {})
+    with pytest.raises(ResumeError, match="use the same settings"):
+        run(tmp_path)
+
+
+def test_every_example_is_seen_once_an_epoch_in_batches_of_similar_length():
+    lengths = np.random.default_rng(0).integers(5, 64, 1000)
+    config = LoopConfig(batch_size=16, seed=3)
+    stream = batches(lengths, config)
+    epoch = [next(stream) for _ in range(-(-1000 // 16))]
+    assert sorted(np.concatenate([b.index for b in epoch]).tolist()) == list(range(1000))
+    assert np.mean([np.ptp(lengths[b.index]) for b in epoch]) < 0.2 * np.ptp(lengths)
+    assert total_steps(1000, replace(config, epochs=0.5)) == 32
+
+
+def test_predictions_do_not_depend_on_batching(tmp_path):
+    from mobilebert_runtime.tokenizer import PairTokenizer
+
+    tokenizer = PairTokenizer.load(MINILM)
+    model = build(SMALL_BERT, seed=0)
+    pairs, _ = toy_pairs(20)
+    pairs[3] = ("rice " * 40, "cook")
+    together = predict_logits(model, tokenizer, pairs, seq_len=64)
+    alone = np.concatenate([predict_logits(model, tokenizer, [p], seq_len=64) for p in pairs])
+    np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-6)

@@ -1,0 +1,1 @@
+"""One trainer, run directories, fine-tuning, tokenizer training; knows no teacher."""

@@ -1,0 +1,110 @@
+"""The search over batch size, learning rate and epochs that MobileBERT fine-tunes with (section 4.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from mobilebert_runtime.files import write_json
+from training.loop import LoopConfig
+
+
+class SearchError(ValueError):
+    """The folder holds cells of another search, or there is nothing to search."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fine-tuning run of the search."""
+
+    batch_size: int
+    learning_rate: float
+    epochs: float
+
+    @property
+    def name(self) -> str:
+        """Name of its folder and record."""
+        return f"b{self.batch_size}-lr{self.learning_rate:g}-e{self.epochs:g}"
+
+    def loop(self, seed: int) -> LoopConfig:
+        """How to optimise it."""
+        return LoopConfig(
+            epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=seed
+        )
+
+
+BATCH_SIZES = (16, 32, 48)
+LEARNING_RATES = tuple(round(n * 1e-5, 6) for n in range(1, 11))
+EPOCHS = tuple(range(2, 11))
+
+
+def grid(
+    batch_sizes: Sequence[int] = BATCH_SIZES,
+    learning_rates: Sequence[float] = LEARNING_RATES,
+    epochs: Sequence[float] = EPOCHS,
+) -> list[Cell]:
+    """Every combination; without arguments the paper's 270."""
+    return [Cell(*values) for values in product(batch_sizes, learning_rates, epochs)]
+
+
+def search(
+    cells: Sequence[Cell],
+    run: Callable[[Cell, Path], tuple[Any, dict[str, Any]]],
+    keep: Callable[[Any], None],
+    out: Path,
+    *,
+    select: str,
+    facts: dict[str, Any],
+    told: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Run every cell that has no record yet and return the best by a development figure.
+
+    A record appears only after its model is safe, so a search that was killed goes on where it was: finished
+    cells are read, the interrupted one resumes from its checkpoint.
+
+    Args:
+        cells: what to run, in order.
+        run: fine-tunes a cell in a folder of its own; gives the model and its record with `dev` figures.
+        keep: saves the best model so far.
+        out: gets cells/NAME.json, one a cell, and best.json.
+        select: name of the `dev` figure that decides; of equals the earlier cell.
+        facts: what every record says; a record of other facts belongs to another search.
+        told: progress, a line at a time.
+
+    Raises:
+        SearchError: no cell, or a record in `out` has other facts.
+    """
+    if not cells:
+        raise SearchError("the search has no cell; give at least one value of each")
+    folder = out / "cells"
+    folder.mkdir(parents=True, exist_ok=True)
+    best: dict[str, Any] | None = None
+    for number, cell in enumerate(cells, start=1):
+        path = folder / f"{cell.name}.json"
+        if path.is_file():
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if record["facts"] != facts:
+                raise SearchError(
+                    f"{path}: a cell of {record['facts']}, this search has {facts}; give another --out"
+                )
+            better = best is None or record["dev"][select] > best["dev"][select]
+        else:
+            model, found = run(cell, folder / cell.name)
+            record = {"cell": asdict(cell), "facts": facts} | found
+            better = best is None or record["dev"][select] > best["dev"][select]
+            if better:
+                keep(model)
+            write_json(path, record)
+        if better:
+            best = record
+        told(f"{number} of {len(cells)}: {cell.name} {select} {record['dev'][select]:.4f}")
+    assert best is not None
+    best |= {"cells": len(cells), "selected_by": select}
+    write_json(out / "best.json", best)
+    return best
