@@ -18,8 +18,8 @@ from android_bench.sample_pairs import PAIRS
 from android_bench.toolchain import tools
 from mobilebert_runtime.matcher import Matcher, positive_probability, read_card
 from mobilebert_runtime.tokenizer import PairTokenizer
-from tests.android_bench.test_phone_host import require, run_lab
 from tests.helpers import phone_probe
+from tests.helpers.phones import require, run_lab
 from tests.helpers.small_matcher import artefact
 
 # `make android-test-all` runs all of them; each push one without and one with int8 matrix products.

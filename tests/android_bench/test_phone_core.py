@@ -17,7 +17,7 @@ from mobilebert_runtime.card import ArtefactCard, Bucket
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.tokenizer import PairTokenizer
-from tests.mobilebert_runtime.test_tokenizer import MINILM, fuzzed_lines
+from tests.helpers.texts import MINILM, fuzzed_lines
 
 TESTS = sorted(path.stem for path in (java.CORE / "test").rglob("*Test.java"))
 RESOURCES = java.CORE / "main" / "resources"

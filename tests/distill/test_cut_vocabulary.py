@@ -9,8 +9,8 @@ from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cu
 from distill.init.student import init_student
 from mobilebert_runtime.tokenizer import PairTokenizer, TokenizerFileError
 from models import ConfigError, EncoderConfig, ModelFileError, build, save_pretrained
+from tests.helpers.texts import MINILM
 from tests.helpers.toys import WORDS
-from tests.mobilebert_runtime.test_tokenizer import MINILM
 
 TEXTS = [f"How do I {a} my {b}?" for a in WORDS for b in WORDS]
 SIZE = 700

@@ -14,13 +14,13 @@ from distill.task.task_distillation import distil, teacher_forced
 from matching.data.mining import mine_pairs
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import ConfigError, EncoderConfig, build
+from tests.helpers.captured import MASK, draw, tokens
+from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
+from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs
-from tests.mobilebert_runtime.test_tokenizer import MINILM
-from tests.models.test_networks import SMALL_MOBILE, padded_batch, randomise
 from training.loop import ResumeError
 
 SHAPE = (2, 5, 7)  # B, T, N
-MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])
 TEACHER = EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, vocab_size=30522)
 STUDENT = replace(
     SMALL_MOBILE,
@@ -29,14 +29,6 @@ STUDENT = replace(
     classifier_activation=True,
     num_hidden_layers=2,
 )
-
-
-def draw(shape, seed):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def tokens():
-    return [(b, t) for b in range(2) for t in range(5) if MASK[b, t]]
 
 
 def test_feature_map_transfer_is_equation_2():

@@ -18,9 +18,9 @@ from distill.task.distillation_recipes import RecipeError
 from models import ConfigError, EncoderConfig
 from models import build as build_model
 from models.config import KroneckerRule
-from tests.distill.test_pretraining_corpus import text
-from tests.mobilebert_runtime.test_tokenizer import MINILM
-from tests.models.test_networks import randomise
+from tests.helpers.networks import randomise
+from tests.helpers.texts import MINILM
+from tests.helpers.texts import documents as text
 from training.engine import EngineConfig, LossNormalizers
 from training.loop import ResumeError
 

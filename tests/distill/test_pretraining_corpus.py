@@ -15,25 +15,10 @@ from distill.pretraining.corpus import Packing, SentenceTokenizer, build, cut_lo
 from distill.pretraining.examples import ExampleRecipe, Examples, Order, collate, shortened
 from distill.pretraining.shards import Corpus
 from matching.data.plain_text import CorpusError, read_documents
-from tests.mobilebert_runtime.test_tokenizer import MINILM, fuzzed_lines
+from tests.helpers.texts import MINILM, fuzzed_lines
+from tests.helpers.texts import documents as text
 
-WORDS = ["river", "stone", "quietly", "wandering", "unbelievable", "mountains", "Prof.", "ate", "seventeen"]
 PACKING = Packing(seq_len=48, shard_characters=6000, seed=5)
-
-
-def text(documents=30, seed=0):
-    rng = np.random.default_rng(seed)
-    out = []
-    for d in range(documents):
-        lines = [f"Title {d}"]
-        for _ in range(rng.integers(2, 5)):
-            sentences = [
-                f"{WORDS[d % 9].capitalize()} {' '.join(rng.choice(WORDS, rng.integers(3, 12)))}."
-                for _ in range(rng.integers(2, 6))
-            ]
-            lines.append(" ".join(sentences))
-        out.append("\n".join(lines))
-    return "\n\n".join(out) + "\n"
 
 
 @pytest.fixture(scope="module")

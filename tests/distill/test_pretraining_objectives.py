@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from distill import losses as objectives
-from tests.distill.test_distillation import MASK, draw, tokens
+from tests.helpers.captured import MASK, draw, tokens
 
 CLOSE = {"rtol": 0, "atol": 1e-6}
 VOCABULARY, GUESSED = 11, 6

@@ -15,8 +15,8 @@ from mobilebert_export.cli import main
 from mobilebert_export.scoring import open_scorer
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import ConfigError, EncoderConfig, build, save_pretrained
+from tests.helpers.texts import MINILM
 from tests.helpers.toys import WORDS, toy_pairs
-from tests.mobilebert_runtime.test_tokenizer import MINILM
 from training.encoded_pairs import predict_logits
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)

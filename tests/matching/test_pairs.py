@@ -11,17 +11,12 @@ from hypothesis import strategies as st
 from matching.data import table_files as records
 from matching.data.pairs import PairFileError, Reason, read_pairs, scan_pairs
 from matching.data.table_files import open_table
+from tests.helpers.pair_files import HEADER, outcome
 
-HEADER = "label\tquestion1\tquestion2\n"
 # Anything a TSV field may hold: no tab, no line feed, no carriage return, no NUL, not only white space.
 FIELD = st.text(
     st.characters(exclude_characters="\t\n\r\0", exclude_categories=["Cs"]), min_size=1, max_size=20
 ).filter(lambda text: not text.isspace())
-
-
-def outcome(table):
-    """Reason → line numbers."""
-    return {reason: list(lines) for reason, lines in table.problems.lines.items()}
 
 
 # --- formats ---

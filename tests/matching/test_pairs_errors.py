@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from matching.data import table_files as records
 from matching.data.pairs import PairFileError, Reason, read_pairs, scan_pairs
-from tests.matching.test_pairs import HEADER, outcome
+from tests.helpers.pair_files import HEADER, outcome
 
 # --- columns ---
 

@@ -19,7 +19,7 @@ from matching.data.squad import (
 )
 from matching.evaluation.squad_metrics import best_threshold, evaluate, exact_match, f1, normalise
 from models import EncoderConfig, build
-from tests.mobilebert_runtime.test_tokenizer import MINILM
+from tests.helpers.texts import MINILM
 from training.loop import LoopConfig
 
 SMALL = EncoderConfig(

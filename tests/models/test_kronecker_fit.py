@@ -18,10 +18,11 @@ from models.kronecker.compress import compress
 from models.kronecker.factor_fit import Inputs, fit_kronecker, measure_inputs
 from models.kronecker.factor_shapes import WORDS, low_rank_rules, shape_rules
 from models.kronecker.factored_layers import KroneckerError, kronecker_sum, nearest_kronecker
+from tests.helpers.networks import KRONECKER_BATCH as BATCH
+from tests.helpers.networks import SMALL_KRONECKER as SMALL
+from tests.helpers.networks import randomise
+from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
-from tests.mobilebert_runtime.test_tokenizer import MINILM
-from tests.models.test_kronecker import BATCH, SMALL
-from tests.models.test_networks import randomise
 
 sides = st.integers(1, 4)
 

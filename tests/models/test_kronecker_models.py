@@ -31,8 +31,9 @@ from models.kronecker.factored_layers import (
     nearest_kronecker,
 )
 from models.kronecker.shape_search import search
-from tests.models.test_kronecker import BATCH, SMALL, materialise
-from tests.models.test_networks import SMALL_MOBILE, randomise
+from tests.helpers.networks import KRONECKER_BATCH as BATCH
+from tests.helpers.networks import SMALL_KRONECKER as SMALL
+from tests.helpers.networks import SMALL_MOBILE, materialise, randomise
 
 # ---- Table 1 and the parameter counts of Tables 2-4, BERT_BASE
 

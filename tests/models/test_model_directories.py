@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models import MatcherSettings, ModelFileError, build, load_pretrained, save_pretrained
-from tests.models.test_networks import SMALL_MOBILE, padded_batch, randomise
+from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 
 
 @pytest.fixture

@@ -19,43 +19,14 @@ from models import (
     preset,
     save_pretrained,
 )
-
-TINY = {"vocab_size": 60, "num_hidden_layers": 2, "max_position_embeddings": 24}
-SMALL_MOBILE = replace(
-    preset("mobilebert"),
-    hidden_size=32,
-    intra_bottleneck_size=16,
-    embedding_size=8,
-    intermediate_size=24,
-    **TINY,
+from tests.helpers.networks import (
+    SMALL_BERT,
+    SMALL_MOBILE,
+    TINY,
+    padded_batch,
+    randomise,
+    relative_difference,
 )
-
-
-def randomise(model, seed=0):
-    """Give every parameter its own random value: norms at identity and zero biases would hide mistakes."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, tensor in model.named_parameters():
-            if "LayerNorm.weight" in name:
-                tensor.copy_(0.8 + 0.4 * torch.rand(tensor.shape, generator=generator))
-            elif tensor.dim() == 1:
-                tensor.copy_(0.05 * torch.randn(tensor.shape, generator=generator))
-            elif "word_embeddings" in name:
-                tensor[0].zero_()  # `transformers` lets the width-3 convolution read the pad row
-    return model
-
-
-def padded_batch(vocab=30522, length=48, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    ids = torch.randint(1, vocab, (3, length), generator=generator)
-    mask = torch.ones_like(ids)
-    for row, tokens in enumerate((length, length // 2, 5)):
-        mask[row, tokens:] = 0
-        ids[row, tokens:] = 0
-    types = torch.zeros_like(ids)
-    types[:, length // 3 :] = 1
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types * mask}
-
 
 PUBLISHED = {
     # Table 1 of MobileBERT, in millions; counted without task heads.
@@ -110,10 +81,6 @@ def their_class(config):
     )
 
 
-def relative_difference(ours, theirs):
-    return ((ours - theirs).abs().max() / theirs.abs().max()).item()
-
-
 @pytest.mark.parametrize("name", ["bert-base", "mobilebert", "mobilebert-tiny", "mobilebert-without-opt"])
 def test_full_size_models_equal_transformers_with_weights_from_us(name, tmp_path):
     model = randomise(build(preset(name), seed=1))
@@ -147,7 +114,6 @@ def test_full_size_models_equal_transformers_with_weights_from_them(name, tmp_pa
         assert relative_difference(model(**batch), theirs(**batch).logits) <= 1e-5
 
 
-SMALL_BERT = EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY)
 BOTH = pytest.mark.parametrize(("config", "family"), [(SMALL_BERT, "Bert"), (SMALL_MOBILE, "MobileBert")])
 
 

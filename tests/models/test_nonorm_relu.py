@@ -18,9 +18,9 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from models import ConfigError, EncoderConfig, build, load_pretrained, save_pretrained
 from models.convert.nonorm_relu import fit_linear, fit_no_norm, rewrite
 from tests.helpers import small_matcher
+from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
+from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
-from tests.mobilebert_runtime.test_tokenizer import MINILM
-from tests.models.test_networks import SMALL_MOBILE, padded_batch, randomise
 from training.encoded_pairs import EncodedPairs, predict_logits
 from training.loop import LoopConfig, total_steps, train
 

@@ -32,8 +32,8 @@ from models import (
     preset,
     save_pretrained,
 )
-from tests.mobilebert_runtime.test_tokenizer import MINILM
-from tests.models.test_networks import padded_batch, randomise
+from tests.helpers.networks import padded_batch, randomise
+from tests.helpers.texts import MINILM
 from training.loop import LoopConfig
 from training.representations import bert_representations, mean_pooled
 

@@ -8,8 +8,8 @@ import transformers
 
 from models import ModelFileError, load_pretrained
 from models.convert.tensorflow_checkpoint import our_name, read_tensorflow_checkpoint
-from tests.mobilebert_runtime.test_tokenizer import MINILM
-from tests.models.test_networks import SMALL_BERT, SMALL_MOBILE, padded_batch, randomise, relative_difference
+from tests.helpers.networks import SMALL_BERT, SMALL_MOBILE, padded_batch, randomise, relative_difference
+from tests.helpers.texts import MINILM
 
 tf = pytest.importorskip("tensorflow", reason="the tensorflow extra is not installed")
 

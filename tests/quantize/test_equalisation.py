@@ -18,7 +18,7 @@ from quantize.kronecker_costs import costs_of
 from quantize.kronecker_lowering import lower
 from quantize.recipes import find_recipe
 from studies.latency.equalisation import scale_norms
-from tests.quantize.test_algebra import encoded, randomise, tiny
+from tests.helpers.tiny_networks import encoded, randomise, tiny
 
 
 @pytest.mark.parametrize("special", [False, True], ids=["γ in [0.6, 1.6]", "some γ zero, tiny or negative"])

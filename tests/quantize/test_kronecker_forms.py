@@ -19,8 +19,9 @@ from quantize.kronecker_costs import COSTS, OperatorCosts, costs_of, factored_wo
 from quantize.kronecker_lowering import FactoredLookup, KroneckerFormError, TwoStepLinear, lower, materialise
 from quantize.recipes import RECIPES
 from tests.conftest import ROOT
-from tests.models.test_kronecker import BATCH, SMALL
-from tests.models.test_networks import randomise
+from tests.helpers.networks import KRONECKER_BATCH as BATCH
+from tests.helpers.networks import SMALL_KRONECKER as SMALL
+from tests.helpers.networks import randomise
 
 CHEAP_PRODUCTS = OperatorCosts(fixed=1.0, mac=0.0, row=0.0, result=0.0, move=0.0)
 COSTLY_PRODUCTS = OperatorCosts(fixed=0.0, mac=1.0, row=0.0, result=0.0, move=0.0)

@@ -9,8 +9,8 @@ from distill.pretraining.strategies import stages, strategy
 from distill.task.distillation_recipes import RecipeError
 from studies.transfer.ablation import CELLS, SCALES, _plan, _teacher, budget, run_ablation, scale, summarise
 from studies.transfer.report import _words, table
-from tests.distill.test_pretraining_corpus import text
-from tests.mobilebert_runtime.test_tokenizer import MINILM
+from tests.helpers.texts import MINILM
+from tests.helpers.texts import documents as text
 from training.loop import ResumeError
 
 

@@ -26,10 +26,10 @@ from studies.kronecker import tsne as tsne_picture
 from studies.kronecker.out_of_domain import figures, table
 from studies.kronecker.runs import Budget, Setting, parse_cell, run_cell, same_size_low_rank, study, summarise
 from studies.transfer.attention_maps import PictureError
-from tests.distill.test_pretraining_corpus import text
+from tests.helpers.networks import randomise
+from tests.helpers.texts import MINILM
+from tests.helpers.texts import documents as text
 from tests.helpers.toys import toy_pairs, write_pairs
-from tests.mobilebert_runtime.test_tokenizer import MINILM
-from tests.models.test_networks import randomise
 from training.encoded_pairs import EncodedPairs, swap_flags
 from training.loop import Batch
 

@@ -12,7 +12,7 @@ from mobilebert_export.cli import main
 from models import EncoderConfig, build, save_pretrained
 from studies.length_bias.probe_runs import ProbeRecord, Subject, representations, subjects
 from studies.length_bias.sentlen import BINS, ProbeConfig, ProbeError, Sentences, SentLen, probe, sentlen
-from tests.mobilebert_runtime.test_tokenizer import MINILM
+from tests.helpers.texts import MINILM
 
 QUICK = ProbeConfig(hidden=20, learning_rate=1e-2, max_epochs=16, epochs_a_check=2, patience=3)
 

@@ -21,8 +21,8 @@ from distill.pretraining.shards import Corpus
 from distill.pretraining.strategies import STRATEGIES, stages
 from models import EncoderConfig, load_pretrained
 from models import build as build_model
-from tests.distill.test_pretraining_corpus import text
-from tests.mobilebert_runtime.test_tokenizer import MINILM
+from tests.helpers.texts import MINILM
+from tests.helpers.texts import documents as text
 from training.engine import (
     EngineConfig,
     EngineError,

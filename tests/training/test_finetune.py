@@ -14,8 +14,8 @@ from mobilebert_export.commands.finetune import FinetuneUsageError
 from mobilebert_export.commands.finetune import finetune as command
 from mobilebert_runtime.files import OutputError
 from models import EncoderConfig, build, load_pretrained, save_pretrained
+from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
-from tests.mobilebert_runtime.test_tokenizer import MINILM
 from training.hyperparameter_search import Cell, SearchError, grid, search
 from training.initial_model import start_model
 

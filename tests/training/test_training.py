@@ -12,8 +12,8 @@ import torch
 
 from matching.data.datasets import Examples
 from models import EncoderConfig, build
+from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs
-from tests.mobilebert_runtime.test_tokenizer import MINILM
 from training.encoded_pairs import predict_logits
 from training.fit_matcher import fit
 from training.loop import LoopConfig, ResumeError, batches, total_steps

@@ -1,6 +1,5 @@
 """Promise of distill/vocabulary: the pieces are SentencePiece's own, ids are ALBERT's, runs repeat."""
 
-import random
 import subprocess
 import sys
 
@@ -10,33 +9,13 @@ from tokenizers import Tokenizer
 
 from mobilebert_runtime.files import OutputError
 from mobilebert_runtime.tokenizer import PairTokenizer
+from tests.helpers.texts import inflected_lines as text
 from training.tokenizer_training import (
     SENTENCEPIECE_SPECIAL,
     WORDPIECE_SPECIAL,
     VocabularyError,
     train_vocabulary,
 )
-
-STEMS = [
-    "walk",
-    "talk",
-    "learn",
-    "cook",
-    "Ängst",
-    "phone",
-    "river",
-    "quick",
-    "``quoted''",
-    "naïve",
-    "ﬁne",
-    "42",
-]
-
-
-def text(count, seed=0):
-    rng = random.Random(seed)
-    ends = ["", "s", "ed", "ing", "er", "  ", ",", "."]
-    return [" ".join(rng.choice(STEMS) + rng.choice(ends) for _ in range(12)) for _ in range(count)]
 
 
 @pytest.fixture(scope="module")
