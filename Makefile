@@ -14,13 +14,19 @@ WORKERS ?= 2
 # and kept, which some containers forbid.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: export test lint format bench clean
+.PHONY: export test test-slow lint format bench clean
 
 export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 	$(BIN)/mobilebert export --model shipped --target tflite --quant int8 --seq-len 128 --out $(ARTEFACT) --force
 
-test: $(READY_DEV) ## what CI runs after lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder --durations 25
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder \
+	--durations 25
+
+test: $(READY_DEV) ## ten minutes: everything but what is marked slow
+	$(PYTEST) -m "not slow"
+
+test-slow: $(READY_DEV) ## studies, Android tools, further exports, long fuzzing; CI runs it after `test`
+	$(PYTEST) -m slow
 
 lint: $(READY_DEV)
 	$(BIN)/ruff check .

@@ -1,9 +1,8 @@
 # Targets of the Android work; the project's Makefile includes this file and defines BIN, READY and READY_DEV.
 ANDROID_TOOLS ?= build/android-tools
 ANDROID_RUNNERS := $(ANDROID_TOOLS)/runner-tflite.tar $(ANDROID_TOOLS)/runner-onnx.tar
-RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py bare.py machine.py runner/device.py runner/run.sh) \
-	android_bench/runner/bundle.py $(addprefix matching/,__init__.py length_shift.py wordpiece.py) \
-	$(addprefix mobilebert_export/,__init__.py artefact.py runtime.py)
+RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py external_model.py machine.py runner/device.py \
+	runner/run.sh runner/bundle.py) $(wildcard mobilebert_runtime/*.py)
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 
 ANDROID_TESTS := tests/android_bench/test_phone_core.py tests/android_bench/test_phone_host.py tests/android_bench/test_phone_app.py \
@@ -11,9 +10,9 @@ ANDROID_TESTS := tests/android_bench/test_phone_core.py tests/android_bench/test
 
 .PHONY: android-quick android-tools android-test android-test-all android-artefacts apk
 
-# `make test` runs the Java core, the driver and the APK with these; the bridge and the Arm tests need more than
-# a push can wait for, and say "not run" until `make android-tools`.
-test: android-quick
+# `make test-slow` runs the Java core, the driver and the APK with these; the bridge and the Arm tests need more
+# than a push can wait for, and say "not run" until `make android-tools`.
+test-slow: android-quick
 
 android-quick: $(READY) ## the smaller Android tools, which each push fetches
 	-timeout 300 $(BIN)/python -m android_bench.toolchain.tools quick

@@ -10,6 +10,8 @@ from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_runtime.card import ArtefactError, check_checksums
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = java.ANDROID_BENCH.parent / "artefacts" / "matcher-int8"
 SIZE_LIMIT = 25_000_000
 

@@ -30,7 +30,7 @@ SHIPPED = {"tflite": ROOT / "artefacts" / "matcher-int8", "onnx": ROOT / "artefa
 # ONNX Runtime's kernels for the newest extensions are emulated at a minute and more an inference.
 SHIPPED_PAIRS = {"tflite": 3, "onnx": 1}
 LIMIT_S = 1200
-pytestmark = pytest.mark.timeout(LIMIT_S + 60)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(LIMIT_S + 60)]
 # Float operators sum in another order on Arm: share of the largest logit.
 ROUNDING = 1e-5
 # What that may do to the probability of the shipped int8 matcher; seen: 2e-6.

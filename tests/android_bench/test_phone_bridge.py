@@ -20,6 +20,8 @@ from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_runtime.matcher import Matcher
 from tests.helpers.small_matcher import artefact
 
+pytestmark = pytest.mark.slow
+
 APP = java.ANDROID_BENCH / "app" / "src"
 FUNCTIONS = {"JNI_OnLoad"} | {
     f"Java_mobilebert_bench_app_OnnxBridge_{name}" for name in ("version", "open", "run", "release")

@@ -19,6 +19,8 @@ from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.tokenizer import PairTokenizer
 from tests.helpers.texts import MINILM, fuzzed_lines
 
+pytestmark = pytest.mark.slow
+
 TESTS = sorted(path.stem for path in (java.CORE / "test").rglob("*Test.java"))
 RESOURCES = java.CORE / "main" / "resources"
 TABLE = RESOURCES / "mobilebert/bench/core/unicode.txt"

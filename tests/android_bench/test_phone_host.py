@@ -12,6 +12,8 @@ from mobilebert_runtime.matcher import Matcher
 from tests.helpers.phones import require, run_lab
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = (
     *("no_device", "happy", "dies", "ends_early", "crashes", "truncated", "replayed", "tampered_on_device"),

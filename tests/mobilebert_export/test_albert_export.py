@@ -11,6 +11,8 @@ from models import build
 from tests.helpers.networks import SMALL_ALBERT as SMALL
 from tests.helpers.networks import padded_batch, randomise
 
+pytestmark = pytest.mark.slow
+
 SEQ_LEN = 16
 # Wide enough that the layers outweigh a file's own structure.
 WIDE = replace(SMALL, hidden_size=256, intermediate_size=1024, num_hidden_layers=3)

@@ -19,6 +19,8 @@ from quantize.tflite_graph import TfliteGraph
 from tests.helpers import small_matcher
 from tests.helpers.texts import MINILM
 
+pytestmark = pytest.mark.slow
+
 LENGTH = 32
 CONFIG = models.EncoderConfig(
     hidden_size=48,

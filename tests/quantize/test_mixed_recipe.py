@@ -18,6 +18,8 @@ from quantize import recipes
 from quantize.product_audit import ProductLoss, audit, quantise_range, quantise_rows
 from tests.helpers import small_matcher
 
+pytestmark = pytest.mark.slow
+
 RECIPE = recipes.RECIPES["tflite-int8"]
 
 

@@ -13,6 +13,8 @@ from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
 from training.loop import ResumeError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):

@@ -18,6 +18,8 @@ from tests.helpers.small_matcher import model_directory
 from training.fit_matcher import TRAINING
 from training.loop import ResumeError
 
+pytestmark = pytest.mark.slow
+
 TOPICS = [
     f"{noun} {verb}" for noun in ("otter", "lamp", "river", "piano") for verb in ("sleeps", "burns", "sings")
 ]

@@ -33,6 +33,8 @@ from tests.helpers.toys import toy_pairs, write_pairs
 from training.encoded_pairs import EncodedPairs, swap_flags
 from training.loop import Batch
 
+pytestmark = pytest.mark.slow
+
 CONFIG = EncoderConfig(
     vocab_size=30522,
     hidden_size=32,

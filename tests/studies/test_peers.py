@@ -14,6 +14,8 @@ from android_bench.latency import Comparison
 from android_bench.rounds import Candidate, Session
 from models import EncoderConfig
 
+pytestmark = pytest.mark.slow
+
 LATENCY = Path(__file__).resolve().parents[2] / "studies" / "latency"
 TINY = EncoderConfig(
     model_type="mobilebert",
