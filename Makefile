@@ -32,6 +32,7 @@ lint: $(READY_DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(READY_DEV)
 	$(BIN)/ruff check --fix .

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mobilebert_runtime.backends import Backend, onnx_options, open_backend
 from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, ArtefactCard, ArtefactError, read_card
-from mobilebert_runtime.matcher import Backend, onnx_options, open_backend
 
 EXTERNAL_MODEL_FILE = "bare.json"
 

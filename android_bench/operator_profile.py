@@ -25,7 +25,7 @@ from android_bench.external_model import describe
 from android_bench.latency import Inputs, encode
 from android_bench.rounds import WorkerError
 from android_bench.sample_pairs import PAIRS
-from mobilebert_runtime.matcher import onnx_options
+from mobilebert_runtime.backends import onnx_options
 
 WARM_UP, RUNS = 10, 30
 LIMIT_S = 300.0

@@ -4,50 +4,20 @@
     matcher.score([("How old is the Moon?", "What is the age of the Moon?")])   # → array([0.98], float32)
 
 A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime`; a .onnx file in
-`onnxruntime`. Inputs and outputs are found by name, never by position.
+`onnxruntime`.
 """
 
-import importlib
-import importlib.metadata
-import os
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.card import (
-    INPUT_NAMES,
-    OUTPUT_NAME,
-    TOKENS_AXIS,
-    ArtefactCard,
-    ArtefactError,
-    check_checksums,
-    read_card,
-)
+from mobilebert_runtime.backends import Backend, open_backend
+from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard, ArtefactError, check_checksums, read_card
 from mobilebert_runtime.tokenizer import PairTokenizer
-
-# Import name of each interpreter → package to install; the first that is installed is used.
-TFLITE_RUNTIMES = {
-    "ai_edge_litert.interpreter": "ai-edge-litert",
-    "tflite_runtime.interpreter": "tflite-runtime",
-}
-
-
-class RuntimeUnavailableError(Exception):
-    """No installed package can run this artefact."""
-
-    exit_code = 2
-
-
-class Backend(Protocol):
-    """A loaded model file: one call, batch 1."""
-
-    name: str
-
-    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        """Int32 (1, S) by input name, S a bucket of the artefact → float32 logits (1, labels)."""
 
 
 class Matcher:
@@ -59,7 +29,7 @@ class Matcher:
         self.backend = backend
 
     @classmethod
-    def load(cls, directory: str | Path, threads: int = 1) -> "Matcher":
+    def load(cls, directory: str | Path, threads: int = 1) -> Matcher:
         """Open an artefact folder, checking every file against its checksum first.
 
         Args:
@@ -135,148 +105,3 @@ def positive_probability(
     scaled[:, card.positive] += shift
     exponents = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     return (exponents[:, card.positive] / exponents.sum(axis=1)).astype(np.float32)
-
-
-def open_backend(model: Path, card: ArtefactCard, threads: int) -> Backend:
-    """Load a model file and check that it has exactly the inputs and the output io.json names.
-
-    Raises:
-        ArtefactError: the runtime refuses the file, or names, types or shapes differ from io.json.
-        RuntimeUnavailableError: no runtime for this target is installed.
-    """
-    opened = _open_tflite if card.target == "tflite" else _open_onnx
-    backend, specs = opened(model, card, threads)
-    for bucket, (inputs, outputs) in zip(card.buckets, specs, strict=True):
-        expected_inputs: TensorSpecs = dict.fromkeys(INPUT_NAMES, ("int32", (1, bucket.seq_len)))
-        expected_outputs: TensorSpecs = {OUTPUT_NAME: ("float32", (1, len(card.labels)))}
-        for found, expected, what in (
-            (inputs, expected_inputs, "inputs"),
-            (outputs, expected_outputs, "outputs"),
-        ):
-            if found != expected:
-                raise ArtefactError(
-                    f"{model}: its {what} are {_describe(found)} but io.json needs {_describe(expected)}; "
-                    "export it again"
-                )
-    return backend
-
-
-# A tensor's name → its type and shape.
-TensorSpecs = dict[str, tuple[str, tuple[int, ...]]]
-# Inputs and outputs of each bucket, in the card's order.
-BucketSpecs = list[tuple[TensorSpecs, TensorSpecs]]
-
-
-class _TfliteBackend:
-    def __init__(self, name: str, runners: Mapping[int, Any]) -> None:
-        self.name = name
-        self.runners = runners  # by sequence length
-
-    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        return self.runners[inputs[INPUT_NAMES[0]].shape[1]](**inputs)[OUTPUT_NAME]
-
-
-def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
-    module, package = _first_installed(TFLITE_RUNTIMES, model)
-    if package == "tflite-runtime":
-        _require_version(package, card.minimum_runtime.get("tflite", "0"), "ai-edge-litert")
-    try:
-        interpreter = module.Interpreter(model_path=str(model), num_threads=threads)
-        interpreter.allocate_tensors()
-        runners = {
-            bucket.seq_len: interpreter.get_signature_runner(bucket.signature) for bucket in card.buckets
-        }
-    except (ValueError, RuntimeError) as error:
-        raise ArtefactError(
-            f"{model}: {package} refuses it ({_first_line(error)}); export it again"
-        ) from None
-
-    def specs(details: Mapping[str, Any]) -> TensorSpecs:
-        return {name: (np.dtype(d["dtype"]).name, tuple(map(int, d["shape"]))) for name, d in details.items()}
-
-    found = [(specs(run.get_input_details()), specs(run.get_output_details())) for run in runners.values()]
-    return _TfliteBackend(package, runners), found
-
-
-class _OnnxBackend:
-    name = "onnxruntime"
-
-    def __init__(self, session: Any) -> None:
-        self.session = session
-
-    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        return self.session.run([OUTPUT_NAME], dict(inputs))[0]
-
-
-def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
-    onnxruntime, package = _first_installed({"onnxruntime": "onnxruntime"}, model)
-    _require_version(package, card.minimum_runtime.get("onnxruntime", "0"), package)
-    options = onnx_options(onnxruntime, threads)
-    try:
-        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its exceptions share no public base class
-        raise ArtefactError(
-            f"{model}: onnxruntime refuses it ({_first_line(error)}); export it again"
-        ) from error
-
-    def specs(arguments: Sequence[Any], tokens: int) -> TensorSpecs:
-        types = {"tensor(float)": "float32", "tensor(int32)": "int32"}
-        return {
-            arg.name: (
-                types.get(arg.type, arg.type),
-                tuple(tokens if axis == TOKENS_AXIS else axis for axis in arg.shape),
-            )
-            for arg in arguments
-        }
-
-    return _OnnxBackend(session), [
-        (specs(session.get_inputs(), bucket.seq_len), specs(session.get_outputs(), bucket.seq_len))
-        for bucket in card.buckets
-    ]
-
-
-def onnx_options(onnxruntime: Any, threads: int) -> Any:
-    """Session options for one model on so many threads, the same wherever a model is run or measured."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only; a refused file is reported by the caller
-    # Spinning threads slow everything down as soon as there are more of them than cores.
-    spin = "1" if threads <= (os.cpu_count() or 1) else "0"
-    options.add_session_config_entry("session.intra_op.allow_spinning", spin)
-    return options
-
-
-def _first_installed(packages: Mapping[str, str], model: Path) -> tuple[Any, str]:
-    for module, package in packages.items():
-        try:
-            return importlib.import_module(module), package
-        except ModuleNotFoundError as error:
-            if error.name is None or not module.startswith(error.name):
-                raise RuntimeUnavailableError(
-                    f"{package} is installed but lacks {error.name}; `pip install {error.name}`"
-                ) from None
-    names = " or ".join(f"`pip install {package}`" for package in packages.values())
-    raise RuntimeUnavailableError(f"{model.name} needs a runtime that is not installed: {names}")
-
-
-def _require_version(package: str, minimum: str, instead: str) -> None:
-    """Refuse a runtime that is too old: some load a newer file and return wrong numbers without a word."""
-
-    def number(text: str) -> tuple[int, ...]:
-        return tuple(int(part) for part in text.split(".")[:2])
-
-    installed = importlib.metadata.version(package)
-    if number(installed) < number(minimum):
-        raise RuntimeUnavailableError(
-            f"{package} {installed} can't run this artefact, which needs {minimum} or newer; "
-            f"`pip install --upgrade {instead}`"
-        )
-
-
-def _describe(specs: Mapping[str, tuple[str, Sequence[int]]]) -> str:
-    return ", ".join(f"{name} {kind}{list(shape)}" for name, (kind, shape) in sorted(specs.items()))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__

@@ -18,7 +18,7 @@ from android_bench.latency_record import Record
 from android_bench.rounds import Candidate, Session
 from android_bench.runner.bundle import Bundle
 from android_bench.sample_pairs import PAIRS
-from mobilebert_runtime.matcher import read_card
+from mobilebert_runtime.card import read_card
 
 CORES = ("all", "fast")
 MODES = ("padded", "text")

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from android_bench import machine, worker
-from mobilebert_runtime.card import check_checksums
-from mobilebert_runtime.matcher import Matcher, positive_probability, read_card
+from mobilebert_runtime.card import check_checksums, read_card
+from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 SENTINEL = "MOBILEBERT-END"

@@ -51,7 +51,7 @@ class SentenceEncoder:
         """An ONNX file whose one output of rank 3 is the last layer."""
         import onnxruntime
 
-        from mobilebert_runtime.matcher import onnx_options
+        from mobilebert_runtime.backends import onnx_options
 
         session = onnxruntime.InferenceSession(str(path), onnx_options(onnxruntime, threads))
         inputs = [one.name for one in session.get_inputs()]

@@ -16,7 +16,8 @@ import pytest
 from android_bench.runner.bundle import OUR_FILES, ROOT, Bundle
 from android_bench.sample_pairs import PAIRS
 from android_bench.toolchain import tools
-from mobilebert_runtime.matcher import Matcher, positive_probability, read_card
+from mobilebert_runtime.card import read_card
+from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.tokenizer import PairTokenizer
 from tests.helpers import phone_probe
 from tests.helpers.phones import require, run_lab

@@ -11,10 +11,11 @@ import pytest
 
 from android_bench.sample_pairs import PAIRS
 from mobilebert_export.artefact_folder import write_checksums
-from mobilebert_runtime import matcher as runtime
+from mobilebert_runtime import backends
+from mobilebert_runtime.backends import RuntimeUnavailableError
 from mobilebert_runtime.card import ArtefactError
 from mobilebert_runtime.files import write_json
-from mobilebert_runtime.matcher import Matcher, RuntimeUnavailableError, positive_probability
+from mobilebert_runtime.matcher import Matcher, positive_probability
 from tests.conftest import ROOT
 from tests.helpers.tiny_artefacts import SEQ_LEN, onnx_model, write_artefact
 
@@ -138,7 +139,7 @@ def test_a_missing_runtime_is_named_with_what_to_install(tmp_path, monkeypatch, 
             raise ModuleNotFoundError(f"No module named {name.split('.')[0]!r}", name=name.split(".")[0])
         return known(name, *rest)
 
-    monkeypatch.setattr(runtime.importlib, "import_module", absent)
+    monkeypatch.setattr(backends.importlib, "import_module", absent)
     with pytest.raises(RuntimeUnavailableError, match=f"pip install {package}"):
         Matcher.load(folder)
 
