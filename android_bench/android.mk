@@ -37,4 +37,4 @@ android-test-all: android-tools android-artefacts $(READY_DEV) ## the same with 
 	MOBILEBERT_ANDROID_ALL=1 $(BIN)/python -m pytest $(ANDROID_TESTS)
 
 apk: android-tools android-artefacts ## the app without Gradle: build/mobilebert-bench.apk, with ONNX Runtime where it can be had
-	$(BIN)/python -m android_bench.toolchain.apk build/mobilebert-bench.apk artefacts/matcher-int8 artefacts/matcher-int8-onnx
+	$(BIN)/python -m android_bench.build_app.apk build/mobilebert-bench.apk artefacts/matcher-int8 artefacts/matcher-int8-onnx

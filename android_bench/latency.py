@@ -101,9 +101,9 @@ class Comparison:
     def from_json(cls, data: Mapping[str, Any]) -> "Comparison":
         """Read what `to_json` wrote; a record of another shape is a `BenchError`."""
         try:
-            candidates = [
-                Candidate(**{**entry, "folder": Path(entry["folder"])}) for entry in data["candidates"]
-            ]
+            # "contenders" in records before 2026-11.
+            entries = data["candidates"] if "candidates" in data else data["contenders"]
+            candidates = [Candidate(**{**entry, "folder": Path(entry["folder"])}) for entry in entries]
             sessions = [Session.of(entry) for entry in data["sessions"]]
             return cls(
                 data["run"], dict(data["machine"]), tuple(candidates), tuple(sessions), dict(data["settings"])

@@ -73,7 +73,10 @@ class Session:
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "Session":
         """From plain data; a record with other fields is a `TypeError` or `KeyError`."""
-        return cls(**{**record, **{key: tuple(record[key]) for key in ("warmup_ms", "steady_ms")}})
+        given = {**record, **{key: tuple(record[key]) for key in ("warmup_ms", "steady_ms")}}
+        if "contender" in given:  # the field's name in records before 2026-11
+            given["candidate"] = given.pop("contender")
+        return cls(**given)
 
     @property
     def median_ms(self) -> float:

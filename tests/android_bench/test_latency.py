@@ -16,7 +16,10 @@ from android_bench import latency, machine, rounds, worker
 from android_bench.latency import BenchError
 from android_bench.rounds import WorkerError
 from mobilebert_runtime.card import ArtefactError
+from tests.conftest import ROOT
 from tests.helpers.tiny_artefacts import SEQ_LEN, VOCABULARY
+
+RESULTS = ROOT / "results"
 
 
 def test_two_runtimes_take_turns_in_one_run(onnx_artefact, tflite_artefact):
@@ -215,3 +218,11 @@ def test_peak_memory_is_the_workers_own(onnx_artefact):
     ballast = np.ones(60_000_000)  # 458 MiB of the parent must not be charged to the worker
     session = latency.compare([onnx_artefact], sessions=1, seconds=0).sessions[0]
     assert session.peak_mib < 300 < ballast.nbytes / 2**20
+
+
+def test_every_recorded_run_can_still_be_read():
+    records = [path for path in sorted(RESULTS.rglob("*.json")) if '"steady_ms"' in path.read_text()]
+    assert len(records) > 10
+    for path in records:
+        run = latency.Comparison.from_json(json.loads(path.read_text()))
+        assert {session.candidate for session in run.sessions} == set(run.names), path.name

@@ -5,7 +5,8 @@ import zipfile
 
 import pytest
 
-from android_bench.toolchain import apk, java, native, tools
+from android_bench.build_app import apk, java, native
+from android_bench.toolchain import tools
 from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_runtime.card import ArtefactError, check_checksums
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact

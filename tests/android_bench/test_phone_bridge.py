@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from android_bench.build_app import java, native
 from android_bench.sample_pairs import PAIRS
-from android_bench.toolchain import java, native, tools
+from android_bench.toolchain import tools
 from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_runtime.matcher import Matcher
 from tests.helpers.small_matcher import artefact

@@ -11,7 +11,8 @@ import pytest
 from tokenizers import normalizers
 
 from android_bench import worker
-from android_bench.toolchain import java, tools, unicode_table
+from android_bench.build_app import java, unicode_table
+from android_bench.toolchain import tools
 from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_runtime.card import ArtefactCard, Bucket
 from mobilebert_runtime.length_shift import LengthShift

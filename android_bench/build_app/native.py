@@ -7,7 +7,8 @@ becomes the library for a phone and, for tests, one that this machine's Java loa
 import os
 from pathlib import Path
 
-from android_bench.toolchain import java, tools
+from android_bench.build_app import java
+from android_bench.toolchain import tools
 
 SOURCE = java.ANDROID_BENCH / "app" / "jni" / "onnx_bridge.c"
 NAME = "libmobilebert_onnx.so"

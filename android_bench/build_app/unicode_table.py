@@ -23,7 +23,7 @@ from tokenizers import normalizers, pre_tokenizers
 
 HANGUL = range(0xAC00, 0xD7A4)
 CODE_POINTS = [c for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000 and c not in HANGUL]
-HEADER = "# Made by `python -m android_bench.toolchain.unicode_table`; see there for the format.\n"
+HEADER = "# Made by `python -m android_bench.build_app.unicode_table`; see there for the format.\n"
 
 
 def table() -> str:

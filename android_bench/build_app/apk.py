@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_bench.toolchain import java, native, tools
+from android_bench.build_app import java, native
+from android_bench.toolchain import tools
 from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_runtime.card import check_checksums
 
