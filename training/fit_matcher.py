@@ -28,7 +28,6 @@ class TrainingSettings:
     epochs: float  # at most
     patience: int  # epochs without a better development figure; 0: train to the end
     weight_decay: float = 0.01
-    max_pairs: int | None = None  # of `mobilebert reproduce`: what one core can do in minutes
     max_tokens: int = 64  # encoders: word pieces of a pair
     swap: bool = False  # swap a and b in half of the examples: free augmentation for a symmetric task
 
@@ -36,10 +35,10 @@ class TrainingSettings:
 # The paper trains with Adam at 1e-4, batches of 64, for an unstated number of epochs on all pairs. On one
 # core that is days; a higher peak rate with linear decay gets there in few epochs.
 TRAINING: dict[str, TrainingSettings] = {
-    "matchpyramid": TrainingSettings(1e-3, 64, epochs=6, patience=2, weight_decay=0.0, max_pairs=30_000),
-    "bimpm": TrainingSettings(1e-3, 64, epochs=3, patience=2, weight_decay=0.0, max_pairs=10_000),
-    "esim": TrainingSettings(1e-3, 64, epochs=3, patience=2, weight_decay=0.0, max_pairs=10_000),
-    "bert-tiny": TrainingSettings(3e-4, 64, epochs=3, patience=2, max_pairs=15_000, max_tokens=80),
+    "matchpyramid": TrainingSettings(1e-3, 64, epochs=6, patience=2, weight_decay=0.0),
+    "bimpm": TrainingSettings(1e-3, 64, epochs=3, patience=2, weight_decay=0.0),
+    "esim": TrainingSettings(1e-3, 64, epochs=3, patience=2, weight_decay=0.0),
+    "bert-tiny": TrainingSettings(3e-4, 64, epochs=3, patience=2, max_tokens=80),
     "minilm": TrainingSettings(8e-5, 64, epochs=2, patience=0, swap=True),
 }
 

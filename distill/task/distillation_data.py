@@ -14,8 +14,7 @@ from distill.losses import UNLABELLED
 from distill.task.task_distillation import TaskTargets
 from matching.data.labelled_pairs import LabelledPairs, read_split
 from matching.data.mining import mine_pairs
-from matching.length_bias import debiasing_methods as debiasing
-from matching.length_bias.length_prior import adjusted
+from matching.length_bias.length_prior import LengthPrior, adjusted
 from mobilebert_runtime.files import replacing
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import ConfigError
@@ -128,8 +127,8 @@ def task_targets(distillation_data: DistillationData, logits: np.ndarray, streng
         raise ConfigError(
             f"levelling length divergence needs two classes, the teachers have {logits.shape[1]}"
         )
-    biased = debiasing.DebiasingInput(distillation_data.train)
-    weights[:known] = debiasing.level_weights(biased) ** strength
+    prior = LengthPrior.fit(*distillation_data.train)
+    weights[:known] = prior.rebalancing_weights(*distillation_data.train) ** strength
     levelled = logits.copy()
-    levelled[known:] = adjusted(logits[known:], biased.prior.shift(distillation_data.mined), strength)
+    levelled[known:] = adjusted(logits[known:], prior.shift(distillation_data.mined), strength)
     return TaskTargets(levelled, weights)

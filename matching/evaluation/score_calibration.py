@@ -84,7 +84,7 @@ def fit_level_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthPrio
     pairs, labels = dev
     difference = np.subtract(*np.asarray(logits, np.float64).T[::-1])
     shift, sign = prior.shift(pairs), 2 * labels - 1
-    weights = prior.ratios(pairs)[np.arange(len(labels)), labels]
+    weights = prior.rebalancing_weights(pairs, labels)
 
     def nll(given: np.ndarray) -> tuple[float, np.ndarray]:
         margin = sign * (given[0] * difference + given[1] * shift)

@@ -99,6 +99,17 @@ class LengthPrior:
         sign = np.array([-1.0, 1.0])  # log p(1) = log_expit(log-odds), log p(0) = log_expit(−log-odds)
         return np.exp(log_expit(sign * self.overall) - log_expit(sign * self.of(pairs)[:, None]))
 
+    def rebalancing_weights(self, pairs: Sequence[Pair], labels: np.ndarray) -> np.ndarray:
+        """p(y) / p(y | c) of each pair, (N,): with them every category has the overall ratio of labels.
+
+        Their mean is 1, also within a category: Σ_y p(y | c) p(y) / p(y | c) = Σ_y p(y) = 1.
+
+        Args:
+            pairs: N pairs.
+            labels: (N,) 0 or 1.
+        """
+        return self.ratios(pairs)[np.arange(len(labels)), labels]
+
     def weight(self, pairs: Sequence[Pair], logits: np.ndarray) -> np.ndarray:
         """How much more often each pair is in the level distribution, (N,) float64, mean near 1.
 

@@ -47,7 +47,7 @@ def ship(
         if not master.is_dir():
             console.rule(f"teacher {seed}")
             epochs = 0.1 if quick else None
-            train_matcher(str(data), master.parent, seed=seed, threads=threads, epochs=epochs)
+            train_matcher(data, master.parent, seed=seed, threads=threads, epochs=epochs)
     for name in chosen:
         console.rule(name)
         model, artefact = out / name / "model", out / f"{name}-{quant}"

@@ -7,9 +7,7 @@ from typer import Option
 
 
 def train_matcher(
-    data: Annotated[
-        str, Option(help="Folder with train.tsv and dev.tsv, or qqp, twitter_url, trecqa, microblog.")
-    ],
+    data: Annotated[Path, Option(help="Folder with train.tsv, and dev.tsv unless a part of it shall do.")],
     out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
     arch: Annotated[
         str, Option(help="minilm, bert-tiny, matchpyramid, bimpm, esim, or a model directory to start from.")
@@ -18,7 +16,6 @@ def train_matcher(
         str, Option(help="original, or adversarial: without length-divergence bias.")
     ] = "original",
     init: Annotated[Path | None, Option(help="Model directory that bert-tiny starts from.")] = None,
-    data_root: Annotated[Path | None, Option(help="Folder of the named data sets.")] = None,
     group: Annotated[str | None, Option(help="Column of the query key, where a folder holds lists.")] = None,
     max_pairs: Annotated[int | None, Option(min=1, help="Train on so many pairs, drawn at random.")] = None,
     epochs: Annotated[float | None, Option(help="Passes over the training pairs, at most.")] = None,
@@ -49,7 +46,7 @@ def train_matcher(
 
     refuse_finished(out / "model", force=force)
     torch.set_num_threads(threads)
-    folder = find_data(data, data_root, group)
+    folder = find_data(data, group)
     examples, dev, facts = training_part(folder, train_set, seed=seed, max_pairs=max_pairs)  # type: ignore[arg-type]
     given: dict[str, Any] = {
         "epochs": epochs,

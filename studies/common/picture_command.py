@@ -49,7 +49,7 @@ def picture(
 
     check_output(out, force=force)
     if subject is Subject.CURVES:
-        from training import learning_curves as curves
+        from studies.transfer import training_curves as curves
 
         with replacing(out, force=force) as partial:
             curves.draw(records or [], partial)

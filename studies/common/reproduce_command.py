@@ -74,7 +74,8 @@ def reproduce(
     import torch
     from rich.console import Console
 
-    from matching.data.datasets import KNOWN, TRAIN_SETS
+    from matching.data.datasets import TRAIN_SETS
+    from studies.common.paper_data import PAPER_DATA
     from studies.length_bias.runs import PAPER_ARCHITECTURES, cells, run_cell
 
     if study == "transfer":
@@ -101,7 +102,7 @@ def reproduce(
             f"{study!r} is unknown; expected length-bias, debiasing, transfer, kronecker", param_hint="STUDY"
         )
     names: dict[str, tuple[list[str] | None, list[str]]] = {
-        "--data": (data, list(KNOWN)),
+        "--data": (data, list(PAPER_DATA)),
         "--arch": (arch, list(PAPER_ARCHITECTURES)),
         "--train-set": (train_set, list(TRAIN_SETS)),
     }
@@ -199,10 +200,10 @@ def _debiasing(
 
     from rich.console import Console
 
-    from matching.data.datasets import find_data
     from matching.data.mining import mine_pairs
-    from matching.length_bias.debiasing_methods import METHODS, find_method
     from mobilebert_runtime.files import replacing
+    from studies.common.paper_data import paper_data
+    from studies.debiasing.methods import METHODS, find_method
     from studies.debiasing.report import draw, table
     from studies.debiasing.runs import Study, StudySettings
     from training.fit_matcher import TRAINING
@@ -218,7 +219,7 @@ def _debiasing(
     if start in WORD_NETWORKS:
         settings["learning_rate"] = TRAINING[start].learning_rate
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    folder = find_data(data[0], data_root)
+    folder = paper_data(data[0], data_root)
     for seed in seeds:
         study = Study(folder, start, StudySettings(seed=seed, **settings), out, runs, mine_pairs, teacher)
         for name in names:

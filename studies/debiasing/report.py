@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from matching.length_bias.debiasing_methods import METHODS
+from studies.debiasing.methods import METHODS
 
 Record = dict[str, Any]
 COLUMNS = (

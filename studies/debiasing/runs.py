@@ -19,12 +19,17 @@ from scipy.special import softmax
 from torch import Tensor
 
 import models
-from matching.data.datasets import DEV_PAIRS, DataSet, Examples, HeldOut, held_out_parts, training_part
+from matching.data.datasets import DEV_PAIRS, DataSet, Examples, training_part
 from matching.data.labelled_pairs import LabelledPairs
 from matching.evaluation.pair_evaluation import evaluate
 from matching.evaluation.score_calibration import fit_settings
 from matching.length_bias.bias_audit import load_quartiles
-from matching.length_bias.debiasing_methods import (
+from matching.length_bias.length_divergence import CATEGORIES
+from matching.length_bias.length_prior import adjusted
+from mobilebert_runtime.files import write_json
+from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from studies.common.paper_data import HeldOut, held_out_parts
+from studies.debiasing.methods import (
     DebiasedTrainingSet,
     DebiasingError,
     DebiasingInput,
@@ -34,10 +39,6 @@ from matching.length_bias.debiasing_methods import (
     find_method,
     missing_label,
 )
-from matching.length_bias.length_divergence import CATEGORIES
-from matching.length_bias.length_prior import adjusted
-from mobilebert_runtime.files import write_json
-from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from training.encoded_pairs import TRAIN_LENGTH, predict_logits, swap_flags
 from training.initial_model import start_directory, start_model
 from training.loop import Batch, LoopConfig, ResumeError, total_steps, train
@@ -92,7 +93,7 @@ class Study:
             ModelFileError: `start` or `teacher` cannot.
         """
         method = find_method(name)
-        if self.data.known.group is not None:
+        if self.data.group is not None:
             raise DebiasingError(f"{self.data.name} holds lists; the methods are for pairs")
         taught = method.needs_teacher or method.needs_extra
         teacher = self.teacher if taught else None

@@ -34,11 +34,11 @@ def distill_encoder(
     from rich.console import Console
 
     import models
-    from distill.encoder_distillation import distil_encoder, draw_texts
     from matching.data.pairs import PairFileError, read_pairs
     from mobilebert_runtime.files import refuse_finished
     from mobilebert_runtime.tokenizer import PairTokenizer
     from models.layers import encoder_of
+    from studies.length_bias.encoder_distillation import distil_encoder, draw_texts
     from training.loop import LoopConfig
 
     refuse_finished(out / "model", force=force)

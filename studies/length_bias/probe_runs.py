@@ -15,9 +15,9 @@ from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.layers import encoder_of
 from studies.length_bias.recorded_runs import read_json
+from studies.length_bias.representations import bert_representations
 from studies.length_bias.sentlen import BINS, MAJORITY, ProbeConfig, ProbeError, SentLen, probe
 from training.matchers import WordMatcher, build_matcher, load_matcher
-from training.representations import bert_representations
 
 RECURRENT = ("bimpm", "esim")
 _TRAINED_ON = "original"  # Table 3 probes the matchers of the original training sets

@@ -16,15 +16,18 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from matching.data.datasets import DEV_PAIRS, Examples, TrainSet, find_data, held_out_parts, training_part
+from matching.data.datasets import DEV_PAIRS, Examples, TrainSet, training_part
 from matching.evaluation import metrics
 from matching.evaluation.confidence_intervals import RESAMPLES, classification_intervals
 from matching.length_bias.length_divergence import CATEGORIES
 from mobilebert_runtime.files import write_json
+from studies.common.paper_data import held_out_parts, paper_data
 from training.fit_matcher import TRAINING, fit, loop_config
 from training.matchers import WordMatcher, build_matcher
 
-PAPER_ARCHITECTURES = ("matchpyramid", "esim", "bimpm", "bert-tiny")
+# Architecture → training pairs at most: what one core can do in minutes; the paper trains on all.
+MAX_PAIRS = {"matchpyramid": 30_000, "esim": 10_000, "bimpm": 10_000, "bert-tiny": 15_000}
+PAPER_ARCHITECTURES = tuple(MAX_PAIRS)
 
 
 @dataclass(frozen=True)
@@ -66,18 +69,18 @@ def run_cell(
         cell: which run.
         out: folder of the records.
         runs: folder of the trained matchers, one folder a cell.
-        data_root: see `matching.data.datasets.find_data`.
+        data_root: see `studies.common.paper_data.paper_data`.
         init: model directory that bert-tiny starts from.
         init_description: what the record says about it.
         max_pairs: another cap than the table's.
     """
-    data = find_data(cell.data, data_root)
+    data = paper_data(cell.data, data_root)
     settings = TRAINING[cell.arch]
     examples, dev, facts = training_part(
         data,
         cell.train_set,
         seed=cell.seed,
-        max_pairs=max_pairs or settings.max_pairs,
+        max_pairs=max_pairs or MAX_PAIRS[cell.arch],
         max_dev=DEV_PAIRS,
         equal_size=True,
     )

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from matching.data.plain_text import draw_sentences
 from matching.evaluation import metrics
+from studies.length_bias.sentences import draw_sentences
 
 # Words of each class: 5–8, 9–12, 13–16, 17–20, 21–25, 26–28 (SentEval's sentence_length task).
 BINS = (range(5, 9), range(9, 13), range(13, 17), range(17, 21), range(21, 26), range(26, 29))
@@ -71,7 +71,7 @@ def sentlen(paths: Sequence[Path], per_bin: tuple[int, int, int], seed: int = 0)
     """Draw the task from text files.
 
     Args:
-        paths: as `matching.data.plain_text.read_paragraphs`.
+        paths: text files, as `read_paragraphs` takes them.
         per_bin: sentences from each bin for training, development and test; no sentence is drawn twice.
         seed: of the draw.
 

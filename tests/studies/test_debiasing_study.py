@@ -8,10 +8,10 @@ import pytest
 
 from matching.data.datasets import find_data
 from matching.data.mining import mine_pairs
-from matching.length_bias.debiasing_methods import DebiasingError
 from matching.length_bias.length_divergence import pairwise
 from matching.word_level.word_vectors import WordVectors
 from mobilebert_export.cli import main
+from studies.debiasing.methods import DebiasingError
 from studies.debiasing.report import draw, table
 from studies.debiasing.runs import Study, StudySettings
 from tests.helpers.small_matcher import model_directory
@@ -170,7 +170,7 @@ def test_bad_requests_end_in_one_line(folder, capsys):
 
 def test_a_method_without_its_teacher_is_refused_before_any_work(folder, tmp_path):
     study = Study(
-        find_data(str(folder / "data")),
+        find_data(folder / "data"),
         str(model_directory()),
         StudySettings(),
         tmp_path / "out",
@@ -184,7 +184,7 @@ def test_a_method_without_its_teacher_is_refused_before_any_work(folder, tmp_pat
 
 def test_a_run_of_another_start_is_not_gone_on_with(records, folder, tmp_path):
     study = Study(
-        find_data(str(folder / "data")),
+        find_data(folder / "data"),
         str(model_directory()),
         StudySettings(),
         tmp_path / "out",

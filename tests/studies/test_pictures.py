@@ -12,10 +12,10 @@ from distill.losses import attention_transfer
 from mobilebert_runtime.files import OutputError
 from models import EncoderConfig, build, save_pretrained
 from studies.common.picture_command import Subject, picture
+from studies.transfer import training_curves as curves
 from studies.transfer.attention_maps import AttentionMaps, PictureError, attention_maps, compare, divergence
 from tests.helpers.networks import randomise
 from tests.helpers.texts import MINILM
-from training import learning_curves as curves
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
 PAIR = ("reset a phone", "restore my phone")

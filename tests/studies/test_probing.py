@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from matching.data.plain_text import BottomKSampler, CorpusError, read_paragraphs, split_sentences
+from matching.data.plain_text import CorpusError, split_sentences
 from mobilebert_export.cli import main
 from models import EncoderConfig, build, save_pretrained
 from studies.length_bias.probe_runs import ProbeRecord, Subject, representations, subjects
+from studies.length_bias.sentences import BottomKSampler, read_paragraphs
 from studies.length_bias.sentlen import BINS, ProbeConfig, ProbeError, Sentences, SentLen, probe, sentlen
 from tests.helpers.texts import MINILM
 

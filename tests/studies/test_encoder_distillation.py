@@ -11,15 +11,6 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from distill.encoder_distillation import (
-    ProjectedStudent,
-    RepresentationWeights,
-    distil_encoder,
-    draw_texts,
-    inherit_embeddings,
-    matched_layers,
-    representation_loss,
-)
 from matching.data.plain_text import CorpusError
 from mobilebert_export.cli import main
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -32,10 +23,19 @@ from models import (
     preset,
     save_pretrained,
 )
+from studies.length_bias.encoder_distillation import (
+    ProjectedStudent,
+    RepresentationWeights,
+    distil_encoder,
+    draw_texts,
+    inherit_embeddings,
+    matched_layers,
+    representation_loss,
+)
+from studies.length_bias.representations import bert_representations, mean_pooled
 from tests.helpers.networks import padded_batch, randomise
 from tests.helpers.texts import MINILM
 from training.loop import LoopConfig
-from training.representations import bert_representations, mean_pooled
 
 TEACHER = EncoderConfig(
     hidden_size=48,

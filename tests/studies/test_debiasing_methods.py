@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from matching.data.labelled_pairs import LabelledPairs
-from matching.length_bias.debiasing_methods import (
+from matching.length_bias.length_divergence import Quartiles, pairwise, word_counts
+from studies.debiasing.methods import (
     METHODS,
     DebiasingError,
     DebiasingInput,
@@ -17,7 +18,6 @@ from matching.length_bias.debiasing_methods import (
     find_method,
     focal_weights,
 )
-from matching.length_bias.length_divergence import Quartiles, pairwise, word_counts
 
 COUNT = 1200
 

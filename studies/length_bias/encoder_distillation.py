@@ -20,12 +20,13 @@ from torch.nn import functional as F
 
 from distill.init.student import factorise_embedding, freeze
 from distill.losses import normalised_feature_map_transfer
-from matching.data.plain_text import BottomKSampler, CorpusError, read_paragraphs
+from matching.data.plain_text import CorpusError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import ConfigError, EncoderConfig, build
 from models.layers import Encoder, EncoderOutput
+from studies.length_bias.representations import MAX_LENGTH, bert_representations, mean_pooled
+from studies.length_bias.sentences import BottomKSampler, read_paragraphs
 from training.loop import Batch, LoopConfig, train
-from training.representations import MAX_LENGTH, bert_representations, mean_pooled
 
 SENTENCE_WORDS = range(3, 31)
 NAME = "representations"  # of the stage: its record is representations.json
@@ -100,7 +101,7 @@ def draw_texts(paths: Sequence[Path], count: int, *, seed: int = 0) -> list[Pair
     Two sentences give [SEP] and the second token type a meaning, as in BERT's own pretraining.
 
     Raises:
-        CorpusError: as `matching.data.plain_text.read_paragraphs`, or there are fewer sentences.
+        CorpusError: as `read_paragraphs`, or there are fewer sentences.
     """
     drawn: BottomKSampler[Pair | str] = BottomKSampler(count, seed)
     seen = 0

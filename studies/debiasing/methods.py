@@ -123,13 +123,9 @@ def find_method(name: str) -> Method:
     return METHODS[name]
 
 
-def level_weights(debiasing_input: DebiasingInput) -> np.ndarray:
-    """p(y) / p(y | c) for each pair, (N,): the weighted ratio of every category is the overall one.
-
-    The mean weight is 1, also within each category: Σ_y p(y | c) p(y) / p(y | c) = Σ_y p(y) = 1.
-    """
-    pairs, labels = debiasing_input.labelled
-    return debiasing_input.prior.ratios(pairs)[np.arange(len(labels)), labels]
+def rebalancing_weights(debiasing_input: DebiasingInput) -> np.ndarray:
+    """`LengthPrior.rebalancing_weights` of the labelled pairs, (N,)."""
+    return debiasing_input.prior.rebalancing_weights(*debiasing_input.labelled)
 
 
 def teacher_weights(debiasing_input: DebiasingInput) -> np.ndarray:
@@ -229,7 +225,7 @@ METHODS: dict[str, Method] = {
         weights=teacher_weights,
         needs_teacher=True,
     ),
-    "re-weighted": Method("pairs weighted until every category has the overall ratio", weights=level_weights),
+    "re-weighted": Method("weighted until every category has the overall ratio", weights=rebalancing_weights),
     "down-sampled": Method("pairs dropped until every category has the overall ratio", pairs=down_sampled),
     "product-of-experts": Method("a length-only model's word is added in training", expert=length_expert),
     "focal": Method("pairs that lengths alone get right count less", weights=focal_weights),

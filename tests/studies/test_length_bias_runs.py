@@ -1,0 +1,135 @@
+"""Promise of the length-bias trainings: each run leaves a complete record once, tested on both test sets."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from matching.data.datasets import Examples
+from matching.data.table_files import PairFileError
+from matching.evaluation import metrics
+from mobilebert_export.cli import main
+from studies.common.paper_data import held_out_parts, paper_data
+from studies.length_bias import runs as length_bias
+from studies.length_bias.runs import Cell, cells, figures, run_cell
+from tests.helpers.biased_data import use_small_vectors, write_data_sets
+from training.fit_matcher import TRAINING
+
+
+@pytest.fixture
+def vectors(monkeypatch):
+    return use_small_vectors(monkeypatch)
+
+
+@pytest.fixture
+def data_root(tmp_path):
+    return write_data_sets(tmp_path / "data")
+
+
+def test_adversarial_lists_keep_both_labels_and_no_fourth_category(data_root):
+    for part in held_out_parts(paper_data("trecqa", data_root)):
+        assert (part.category[part.adversarial] < 4).all()
+        kept = part.examples.take(part.adversarial)
+        for key in set(kept.groups):
+            labels = {int(y) for y, own in zip(kept.labels, kept.groups, strict=True) if own == key}
+            assert labels == {0, 1}
+
+
+RECORD = {
+    "arch",
+    "data",
+    "train_set",
+    "seed",
+    "config",
+    "train_pairs",
+    "max_pairs",
+    "epochs_run",
+    "seconds",
+    "trainable_parameters",
+    "early_stopping",
+    "vectors",
+    "init",
+    "tests",
+}
+
+
+def test_a_cell_leaves_a_complete_record_and_its_matcher(vectors, data_root, tmp_path, monkeypatch):
+    monkeypatch.setitem(TRAINING, "matchpyramid", replace(TRAINING["matchpyramid"], epochs=2))
+    for name, figure in (("qqp", "accuracy"), ("trecqa", "map")):
+        cell = Cell(name, "matchpyramid", "adversarial", 1)
+        record = run_cell(cell, tmp_path / "out", tmp_path / "runs", data_root=data_root)
+        assert record.keys() >= RECORD
+        written = json.loads(
+            (tmp_path / "out/cells" / f"{name}.matchpyramid.adversarial.seed1.json").read_text()
+        )
+        assert written["tests"].keys() == record["tests"].keys() >= {"original", "adversarial"}
+        for test in written["tests"].values():
+            low, high = test["intervals"][figure]
+            assert low <= test[figure] <= high
+            assert [row["category"] for row in test["tpr"]] == [1, 2, 3, 4]
+            assert sum(row["positives"] for row in test["tpr"]) == test["positives"]
+        assert written["tests"]["original"]["pairs"] > written["tests"]["adversarial"]["pairs"]
+        assert written["trainable_parameters"] == 52_962
+        assert (tmp_path / "runs" / cell.name / "model" / "word_matcher.json").is_file()
+    assert {"clean_dev_original", "clean_dev_adversarial"} <= written["tests"].keys()
+
+
+def test_finished_cells_are_skipped(vectors, data_root, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "out"
+    (out / "cells").mkdir(parents=True)
+    (out / "cells" / "qqp.esim.original.seed0.json").write_text("{}")
+    monkeypatch.setattr(length_bias, "run_cell", lambda *_, **__: pytest.fail("was run again"))
+    arguments = [
+        "--out",
+        out,
+        "--runs",
+        tmp_path,
+        "--arch",
+        "esim",
+        "--data",
+        "qqp",
+        "--train-set",
+        "original",
+    ]
+    with pytest.raises(SystemExit, match="0"):
+        main(["reproduce", "length-bias", *map(str, arguments)])
+    assert "there already" in capsys.readouterr().err
+
+
+def test_cells_go_through_the_whole_table():
+    names = [cell.name for cell in cells(["a", "b"], ["x"], ["original", "adversarial"], [0])]
+    assert names == [f"{d}.x.{t}.seed0" for d in "ab" for t in ("original", "adversarial")]
+    assert len(list(cells("abcd", "wxyz", ["original", "adversarial"], range(3)))) == 96
+
+
+def logits_of(scores):
+    return np.stack([-np.asarray(scores), np.asarray(scores)], 1) / 2
+
+
+def test_constant_scores_earn_no_perfect_ranking():
+    labels = np.array([1, 0, 0, 0] * 3)
+    groups = [str(i // 4) for i in range(12)]
+    constant = figures(Examples([("a", "b")] * 12, labels, groups), logits_of(np.zeros(12)), np.ones(12, int))
+    assert constant["map"] == constant["mrr"] == 0.25
+
+
+def test_intervals_agree_with_resampled_pairs():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 400)
+    scores = rng.normal(size=400) + labels
+    got = figures(Examples([("a", "b")] * 400, labels, None), logits_of(scores), rng.integers(1, 5, 400))
+    predicted = (scores >= 0).astype(int)
+    for name, statistic in (
+        ("balanced_accuracy", lambda r: metrics.balanced_accuracy(labels[r], predicted[r])),
+        ("f1_macro", lambda r: metrics.f1_macro(labels[r], predicted[r])),
+        ("auc", lambda r: metrics.auc(labels[r], scores[r])),
+    ):
+        want = metrics.bootstrap(statistic, 400, resamples=150)
+        assert got[name] == pytest.approx(statistic(np.arange(400)))
+        np.testing.assert_allclose(got["intervals"][name], want, rtol=0, atol=0.02)
+
+
+def test_named_data_that_is_not_there_says_where_it_was_sought(tmp_path):
+    with pytest.raises(PairFileError, match="set --data-root"):
+        paper_data("qqp", tmp_path)
