@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mobilebert_runtime.backends import Backend, onnx_options, open_backend
-from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, ArtefactCard, ArtefactError, read_card
+from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, ArtefactCard, read_card
+from mobilebert_runtime.errors import ArtefactError
 
 EXTERNAL_MODEL_FILE = "bare.json"
 
@@ -78,7 +79,7 @@ def open_model(folder: Path, threads: int) -> Backend:
 
     Raises:
         ArtefactError: the runtime refuses the file, or its inputs are not those that bare.json names.
-        RuntimeUnavailableError: no runtime for this target is installed.
+        ToolError: no runtime for this target is installed.
     """
     found = describe(folder)
     model = folder / found.model_file

@@ -26,15 +26,14 @@ from android_bench.latency import (
 from android_bench.latency_record import Record
 from android_bench.rounds import Candidate
 from android_bench.sample_pairs import PAIRS
+from mobilebert_runtime.errors import CheckError
 
 MIN_SESSIONS = 7
 BASE, CANDIDATE = "base", "candidate"
 
 
-class GateError(Exception):
+class GateError(CheckError):
     """The gate is not green: a regression, or nothing could be concluded."""
-
-    exit_code = 1
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 
 from android_bench.external_model import open_model
 from android_bench.latency import BenchError, Pairs, encode
-from android_bench.rounds import WorkerError
+from android_bench.rounds import MeasurementError
 from android_bench.sample_pairs import PAIRS
 
 # Instructions inside these packages' libraries are the runtime's; Python's and numpy's are not counted.
@@ -52,7 +52,7 @@ def count_instructions(folder: Path, pairs: Pairs = PAIRS[:1]) -> InstructionCou
 
     Raises:
         BenchError: valgrind is not installed.
-        WorkerError: the runtime cannot run under valgrind; the message says why.
+        MeasurementError: the runtime cannot run under valgrind; the message says why.
     """
     for tool in ("valgrind", "callgrind_annotate"):
         if not shutil.which(tool):
@@ -107,10 +107,10 @@ def _run(command: list[str], environment: Mapping[str, str], folder: Path) -> st
             command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise WorkerError(f"{folder}: {command[0]} took more than {LIMIT_S:.0f} s") from None
+        raise MeasurementError(f"{folder}: {command[0]} took more than {LIMIT_S:.0f} s") from None
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["nothing on standard error"]
-        raise WorkerError(f"{folder}: {command[0]} stopped with {done.returncode}: {said[-1]}")
+        raise MeasurementError(f"{folder}: {command[0]} stopped with {done.returncode}: {said[-1]}")
     return done.stdout
 
 

@@ -20,6 +20,7 @@ from android_bench import machine, statistics
 from android_bench.external_model import ExternalModel, describe
 from android_bench.rounds import Candidate, Session, clock_probe_ms, noise_reasons, run_round
 from android_bench.sample_pairs import PAIRS
+from mobilebert_runtime.errors import UserError
 
 Pairs = Sequence[tuple[str, str]]
 Inputs = Pairs | Mapping[str, np.ndarray]
@@ -27,10 +28,8 @@ Mode = Literal["padded", "text"]
 Progress = Callable[[int, int], None]
 
 
-class BenchError(Exception):
+class BenchError(UserError):
     """An artefact, record or input that cannot be measured or compared."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def compare(
     Raises:
         BenchError: nothing to measure, or inputs that do not fit.
         ArtefactError: a folder is no artefact (`mobilebert_export.artefact_folder`).
-        WorkerError: a worker failed.
+        MeasurementError: a worker failed.
     """
     found = name_candidates(artefact_dirs, threads)
     return measure(found, sessions=sessions, seconds=seconds, inputs=inputs, progress=progress)

@@ -15,16 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from android_bench.rounds import MeasurementError
+
 CPU = 1  # LiteRtHwAccelerators
 WRITE = 1  # LiteRtTensorBufferLockMode
 # LiteRtProfilerEventType: an operator that the interpreter ran; one that a delegate ran, timed by itself.
 OPERATOR, DELEGATED_OPERATOR = 2, 8
-
-
-class ProfilerError(Exception):
-    """LiteRT refused a step of profiling."""
-
-    exit_code = 1
 
 
 class _TensorType(Structure):
@@ -61,7 +57,7 @@ class ProfiledModel:
         threads: of XNNPACK and of the interpreter.
 
     Raises:
-        ProfilerError: the library lacks a function or refuses the file.
+        MeasurementError: the library lacks a function or refuses the file.
     """
 
     def __init__(self, path: Path, seq_len: int, threads: int) -> None:
@@ -122,7 +118,7 @@ class ProfiledModel:
             tensor = call.create("LiteRtGetSignatureInputTensorByIndex", signature, c_size_t(0))
             if seq_len in call.tensor_type(tensor).shape[:2]:
                 return c_size_t(number), signature
-        raise ProfilerError(f"no signature of the model has inputs of {seq_len} tokens")
+        raise MeasurementError(f"no signature of the model has inputs of {seq_len} tokens")
 
     def _buffers(self, side: str) -> Iterator[tuple[str, tuple[c_void_p, c_void_p]]]:
         """A tensor's name → its buffer and its tensor, for "Input" or "Output"."""
@@ -141,7 +137,7 @@ class ProfiledModel:
 
 
 class _Library:
-    """Calls into libLiteRt.so; a status other than 0 is a `ProfilerError`."""
+    """Calls into libLiteRt.so; a status other than 0 is a `MeasurementError`."""
 
     def __init__(self) -> None:
         import ai_edge_litert
@@ -154,9 +150,11 @@ class _Library:
         try:
             function = getattr(self._functions, name)
         except AttributeError:
-            raise ProfilerError(f"this ai-edge-litert has no {name}; profiling knows version 2.3.0") from None
+            raise MeasurementError(
+                f"this ai-edge-litert has no {name}; profiling knows version 2.3.0"
+            ) from None
         if status := function(*arguments):
-            raise ProfilerError(f"{name} failed with status {status}")
+            raise MeasurementError(f"{name} failed with status {status}")
 
     def create(self, name: str, *arguments: Any) -> c_void_p:
         """Call a function whose last argument is the handle it makes."""

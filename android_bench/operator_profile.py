@@ -23,7 +23,7 @@ import numpy as np
 
 from android_bench.external_model import describe
 from android_bench.latency import Inputs, encode
-from android_bench.rounds import WorkerError
+from android_bench.rounds import MeasurementError
 from android_bench.sample_pairs import PAIRS
 from mobilebert_runtime.backends import onnx_options
 
@@ -64,7 +64,7 @@ def profile(folder: Path, threads: int = 1, inputs: Inputs = PAIRS) -> Profile:
 
     Raises:
         ArtefactError: the folder is neither.
-        WorkerError: the runtime could not be profiled; the message says why.
+        MeasurementError: the runtime could not be profiled; the message says why.
     """
     with tempfile.TemporaryDirectory() as scratch:
         arrays = Path(scratch) / "inputs.npz"
@@ -87,10 +87,10 @@ def profile(folder: Path, threads: int = 1, inputs: Inputs = PAIRS) -> Profile:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise WorkerError(f"{folder}: no profile within {LIMIT_S:.0f} s") from None
+            raise MeasurementError(f"{folder}: no profile within {LIMIT_S:.0f} s") from None
         if worker.returncode:
             said = worker.stderr.strip().splitlines() or ["nothing on standard error"]
-            raise WorkerError(f"{folder}: its profile stopped with {worker.returncode}: {said[-1]}")
+            raise MeasurementError(f"{folder}: its profile stopped with {worker.returncode}: {said[-1]}")
         found = json.loads(answer.read_text(encoding="utf-8"))
     return Profile(**{**found, "rows": tuple(Row(**row) for row in found["rows"])})
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from android_bench.worker import MIN_STEADY
+from mobilebert_runtime.errors import CheckError
 
 # A turn is about this long (s): short beside the machine's moods, long beside one inference.
 TURN_S = 0.25
@@ -34,10 +35,8 @@ LIMITS = {"others": 0.25, "steal": 0.05, "quota": 0.02}
 PROBE_LIMIT = 1.15
 
 
-class WorkerError(Exception):
+class MeasurementError(CheckError):
     """A worker process failed while it measured."""
-
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def run_round(
         seconds: cut into an even number of turns, taken forwards and backwards (A B B A …).
 
     Raises:
-        WorkerError: a worker failed or fell silent; its message is the last line it wrote.
+        MeasurementError: a worker failed or fell silent; its message is the last line it wrote.
     """
     turns = 2 * max(1, math.ceil(seconds / TURN_S / 2))
     turn = {"seconds": seconds / turns, "runs": math.ceil(MIN_STEADY / turns)}
@@ -176,7 +175,7 @@ class _Worker:
         silent.start()
         try:
             if self.process.stdin is None or self.process.stdout is None:
-                raise WorkerError(f"{self.candidate.name}: its worker has no pipes")
+                raise MeasurementError(f"{self.candidate.name}: its worker has no pipes")
             with suppress(BrokenPipeError):  # it died before it read; what it said is told below
                 self.process.stdin.write(line + "\n")
                 self.process.stdin.flush()
@@ -187,8 +186,8 @@ class _Worker:
         if answer:
             return json.loads(answer)
         if late:
-            raise WorkerError(f"{self.candidate.name}: no answer within {ANSWER_LIMIT_S:.0f} s")
+            raise MeasurementError(f"{self.candidate.name}: no answer within {ANSWER_LIMIT_S:.0f} s")
         code = self.process.wait()
         self.said.seek(0)
         said = self.said.read().strip().splitlines() or ["nothing on standard error"]
-        raise WorkerError(f"{self.candidate.name}: its worker stopped with {code}: {said[-1]}")
+        raise MeasurementError(f"{self.candidate.name}: its worker stopped with {code}: {said[-1]}")

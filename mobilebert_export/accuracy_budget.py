@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING, Any
 from matching.data.labelled_pairs import LabelledPairs, read_labelled
 from mobilebert_export.verification import VerificationError, decisions
 from mobilebert_runtime.card import ArtefactCard
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.matcher import Matcher
 
 if TYPE_CHECKING:
     from quantize.product_audit import ProductLoss
-
-
-class BudgetRequestError(Exception):
-    """An accuracy budget that can't be checked."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -43,18 +38,18 @@ def read_budget_pairs(path: Path | None, allowed: float | None, card: ArtefactCa
     """The labelled pairs of a request with a budget, None of one without.
 
     Raises:
-        BudgetRequestError: one of the two is missing, or they contradict the model.
-        PairFileError: see `matching.data.labelled_pairs.read_labelled`.
+        OptionError: one of the two is missing, or they contradict the model.
+        DataError: see `matching.data.labelled_pairs.read_labelled`.
     """
     if path is None and allowed is None:
         return None
     if path is None or allowed is None:
-        raise BudgetRequestError("--max-accuracy-drop POINTS and --pairs LABELLED.tsv go together; give both")
+        raise OptionError("--max-accuracy-drop POINTS and --pairs LABELLED.tsv go together; give both")
     if not 0 <= allowed < 100:
-        raise BudgetRequestError(f"--max-accuracy-drop {allowed}: expected points from 0 to 100")
+        raise OptionError(f"--max-accuracy-drop {allowed}: expected points from 0 to 100")
     labelled = read_labelled(path)
     if labelled.labels.max() >= len(card.labels):
-        raise BudgetRequestError(
+        raise OptionError(
             f"{path}: has label {labelled.labels.max()}, the model knows 0 to {len(card.labels) - 1}"
         )
     return labelled

@@ -9,13 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mobilebert_runtime.card import CARD_FILE, CHECKSUM_FILE
+from mobilebert_runtime.errors import OutputError
 from mobilebert_runtime.files import file_sha256
-
-
-class OutputExistsError(Exception):
-    """The output folder exists already and nothing may be overwritten."""
-
-    exit_code = 2
 
 
 def write_checksums(folder: Path) -> None:
@@ -29,22 +24,20 @@ def check_output(out: Path, *, force: bool) -> None:
     """Refuse an output folder that must not be written.
 
     Raises:
-        OutputExistsError: `out` exists and `force` is off, or it holds something other than an artefact
+        OutputError: `out` exists and `force` is off, or it holds something other than an artefact
             (which `--force` will not delete), or its parent is not a folder that can be written.
     """
     if out.exists() or out.is_symlink():
         if not force:
-            raise OutputExistsError(
-                f"{out}: exists already; choose another --out or add --force to replace it"
-            )
+            raise OutputError(f"{out}: exists already; choose another --out or add --force to replace it")
         if out.is_symlink() or not out.is_dir() or (any(out.iterdir()) and not (out / CARD_FILE).is_file()):
-            raise OutputExistsError(
+            raise OutputError(
                 f"{out}: is not an artefact folder, so --force will not delete it; choose another --out"
             )
     parent = out.absolute().parent
     nearest = next(folder for folder in (parent, *parent.parents) if folder.exists())
     if not nearest.is_dir():
-        raise OutputExistsError(f"{nearest}: is a file, so {out} can't be made; choose another --out")
+        raise OutputError(f"{nearest}: is a file, so {out} can't be made; choose another --out")
 
 
 @contextmanager
@@ -55,7 +48,7 @@ def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
     is moved aside first and deleted only when the new one is in place.
 
     Raises:
-        OutputExistsError: see `check_output`; checked again at the end, when somebody may have been faster.
+        OutputError: see `check_output`; checked again at the end, when somebody may have been faster.
     """
     check_output(out, force=force)
     out = out.absolute()

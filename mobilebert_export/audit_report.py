@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_export import samples
-from mobilebert_export.exporter import ExportRequestError, load_model, shipped_source
+from mobilebert_export.exporter import load_model, shipped_source
 from mobilebert_runtime.card import CARD_FILE, check_checksums, read_card, read_recipe
-from mobilebert_runtime.files import OutputError, replacing, write_json
+from mobilebert_runtime.errors import OptionError, OutputError
+from mobilebert_runtime.files import replacing, write_json
 from mobilebert_runtime.tokenizer import Pair
 from quantize.calibration_data import encode_calibration
 from quantize.product_audit import Audit, audit
@@ -48,7 +49,7 @@ def audit_matcher(
 
     Raises:
         OutputError: `out` can't be written.
-        ExportRequestError: a recipe without static ranges, or not the model that an artefact was made from.
+        OptionError: a recipe without static ranges, or not the model that an artefact was made from.
         Exception: with `exit_code` 2, as `load_model` and `encode_calibration` raise.
     """
     check_free(out, force=force)
@@ -61,15 +62,15 @@ def audit_matcher(
         matcher = model or shipped_source(made, matcher)
     recipe = find_recipe(target, quant)
     if not recipe.needs_calibration:
-        raise ExportRequestError(f"{recipe.name} measures no ranges; audit int8 or int16x8")
+        raise OptionError(f"{recipe.name} measures no ranges; audit int8 or int16x8")
     loaded = load_model(matcher)
     if digest is not None and loaded.source["sha256"] != digest:
-        raise ExportRequestError(
+        raise OptionError(
             f"{loaded.directory}: not the weights the artefact was made from; give the right --model"
         )
     longest = loaded.network.config.max_position_embeddings
     if not 8 <= seq_len <= longest:
-        raise ExportRequestError(f"--seq-len {seq_len}: this model takes 8 to {longest}")
+        raise OptionError(f"--seq-len {seq_len}: this model takes 8 to {longest}")
     pairs = list(texts if texts is not None else samples.calibration_pairs())
     pairs = pairs[:: max(1, len(pairs) // limit)][:limit]
     encoded = encode_calibration(pairs, loaded.tokenizer, seq_len)

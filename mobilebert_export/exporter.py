@@ -25,6 +25,7 @@ from mobilebert_export.exact_rewrites import PROOF_PAIRS, Rewritten, choose_form
 from mobilebert_export.export_report import write_report
 from mobilebert_export.verification import Verification, VerificationError, verify
 from mobilebert_runtime.card import MODEL_FILES, ArtefactCard, Bucket, read_recipe
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher
@@ -43,12 +44,6 @@ DEFAULT_BUCKETS = (16, 32, 64, 128)
 SHORTEST = 8
 # Pairs that products are audited on; a pass over them per product.
 AUDIT_PAIRS = 16
-
-
-class ExportRequestError(Exception):
-    """The request contradicts itself or the model."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -105,7 +100,7 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
     lengths = [bucket.seq_len for bucket in card.buckets]
     lowered, forms = choose_forms(model.network, request.kronecker, recipe, lengths)
     if request.kronecker != "auto" and not forms:
-        raise ExportRequestError(f"--kronecker {request.kronecker}: {request.model} has no Kronecker layers")
+        raise OptionError(f"--kronecker {request.kronecker}: {request.model} has no Kronecker layers")
     rewritten = Rewritten(lowered, None)
     if request.simplify:
         with step(console, "Rewrite exactly"):
@@ -183,7 +178,7 @@ def verify_artefact(
     """Compare an existing artefact with its PyTorch model, on the tolerances in its recipe.json.
 
     Raises:
-        ExportRequestError: the model is not the one the artefact was made from, or can't be told.
+        OptionError: the model is not the one the artefact was made from, or can't be told.
         ArtefactError: the artefact is damaged.
     """
     with silenced():
@@ -194,7 +189,7 @@ def verify_artefact(
     with step(console, "Load the PyTorch model"):
         model = load_model(source)
     if model.source["sha256"] != made["model"]["sha256"]:
-        raise ExportRequestError(
+        raise OptionError(
             f"{model.directory}: its weights (SHA-256 {model.source['sha256'][:12]}…) are not those "
             f"{directory} was made from ({made['model']['sha256'][:12]}…); give the right --model"
         )
@@ -207,13 +202,13 @@ def shipped_source(made: dict[str, Any], artefact: str | Path) -> str:
     """The name of the shipped matcher that an artefact's recipe.json says it was made from.
 
     Raises:
-        ExportRequestError: it was made from another model.
+        OptionError: it was made from another model.
     """
     import models
 
     name = str(made["model"]["name"])
     if name not in models.SHIPPED_MATCHERS:
-        raise ExportRequestError(f"{artefact}: made from {name!r}; give its directory with --model")
+        raise OptionError(f"{artefact}: made from {name!r}; give its directory with --model")
     return name
 
 
@@ -225,24 +220,22 @@ def load_model(name: str) -> LoadedModel:
     network = models.load_pretrained(directory)
     if not isinstance(network, models.PairClassifier):
         kind = type(network).__name__
-        raise ExportRequestError(
-            f"{directory}: holds a {kind}, not a pair classifier; fine-tune it on pairs first"
-        )
+        raise OptionError(f"{directory}: holds a {kind}, not a pair classifier; fine-tune it on pairs first")
     settings = models.MatcherSettings.load(directory)
     if network.num_labels != len(settings.labels):
-        raise ExportRequestError(
+        raise OptionError(
             f"{directory}: matcher.json names {len(settings.labels)} labels, "
             f"the classifier has {network.num_labels}"
         )
     tokenizer = PairTokenizer.load(directory)
     if not (directory / "vocab.txt").is_file():
-        raise ExportRequestError(
+        raise OptionError(
             f"{directory}: no vocab.txt; an artefact's runtimes split text by WordPiece, not SentencePiece: "
             "train this model on `mobilebert train-tokenizer --kind wordpiece`, or export the network alone "
             "with mobilebert_export.tflite_writer.write_float_tflite"
         )
     if tokenizer.vocab_size > network.config.vocab_size:
-        raise ExportRequestError(
+        raise OptionError(
             f"{directory}: tokenizer.json has {tokenizer.vocab_size} entries, "
             f"the model {network.config.vocab_size}"
         )
@@ -297,7 +290,7 @@ def _worst_first(
         from quantize.onnx_int8 import product_widths
     widths = product_widths(plain)
     if len(widths) != found.computed or any(widths[one.number] != one.width for one in found.products):
-        raise ExportRequestError(
+        raise OptionError(
             f"{network.config.model_type}: the converter reordered this network's products, so none can be "
             "kept in float; export without --max-accuracy-drop"
         )
@@ -334,26 +327,24 @@ def _recipe(request: ExportRequest) -> Recipe:
     if request.buckets is not None:
         lengths = list(request.buckets)
         if lengths != sorted(set(lengths)) or not lengths or lengths[0] < SHORTEST:
-            raise ExportRequestError(
+            raise OptionError(
                 f"--buckets {_joined(lengths)}: expected different lengths in ascending order, each at least "
                 f"{SHORTEST}"
             )
         if lengths[-1] != request.seq_len:
-            raise ExportRequestError(
-                f"--buckets {_joined(lengths)}: the last must be --seq-len, {request.seq_len}"
-            )
+            raise OptionError(f"--buckets {_joined(lengths)}: the last must be --seq-len, {request.seq_len}")
     if request.max_accuracy_drop is not None and not recipe.needs_calibration:
-        raise ExportRequestError(
+        raise OptionError(
             f"--max-accuracy-drop: only --quant int8 and int16x8 can be mixed with float, not {recipe.name}"
         )
     if request.opset not in OPSETS:
-        raise ExportRequestError(f"--opset {request.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
+        raise OptionError(f"--opset {request.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
     if request.threads < 1:
-        raise ExportRequestError(f"--threads {request.threads}: expected at least 1")
+        raise OptionError(f"--threads {request.threads}: expected at least 1")
     if request.atol is None:
         return recipe
     if not request.atol > 0:
-        raise ExportRequestError(f"--atol {request.atol}: expected a number above 0")
+        raise OptionError(f"--atol {request.atol}: expected a number above 0")
     tolerance: Tolerance = replace(recipe.tolerance, max_abs_logit=request.atol)
     return replace(recipe, tolerance=tolerance)
 
@@ -363,7 +354,7 @@ def parse_buckets(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise ExportRequestError(f"--buckets {text!r}: expected numbers such as 16,32,64,128") from None
+        raise OptionError(f"--buckets {text!r}: expected numbers such as 16,32,64,128") from None
 
 
 def _joined(lengths: list[int]) -> str:
@@ -375,7 +366,7 @@ def _calibration_pairs(request: ExportRequest, recipe: Recipe) -> list[tuple[str
         return samples.calibration_pairs() if recipe.needs_calibration else []
     pairs = read_calibration(request.calibration, request.text_a, request.text_b)
     if not recipe.needs_calibration:
-        raise ExportRequestError(
+        raise OptionError(
             f"--calibration is only read by --quant int8 and int16x8; {recipe.name} measures no ranges"
         )
     return pairs
@@ -384,7 +375,7 @@ def _calibration_pairs(request: ExportRequest, recipe: Recipe) -> list[tuple[str
 def _card(request: ExportRequest, model: LoadedModel, recipe: Recipe) -> ArtefactCard:
     config = model.network.config
     if not SHORTEST <= request.seq_len <= config.max_position_embeddings:
-        raise ExportRequestError(
+        raise OptionError(
             f"--seq-len {request.seq_len}: this model takes {SHORTEST} to {config.max_position_embeddings}"
         )
     return ArtefactCard(

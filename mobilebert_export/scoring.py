@@ -42,7 +42,7 @@ def open_scorer(matcher: str, threads: int, *, symmetric: bool = False) -> Score
 
     Raises:
         ArtefactError: a damaged artefact.
-        ModelFileError: neither an artefact nor a pair classifier.
+        ModelError: neither an artefact nor a pair classifier.
     """
     if (Path(matcher) / CARD_FILE).is_file():
         from mobilebert_runtime.matcher import Matcher

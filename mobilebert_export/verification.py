@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard
+from mobilebert_runtime.errors import CheckError, DataError
 from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.tokenizer import Pair
 from quantize.recipes import Tolerance
@@ -15,16 +16,8 @@ from quantize.recipes import Tolerance
 MINIMUM_PAIRS = 200
 
 
-class VerificationError(Exception):
+class VerificationError(CheckError):
     """The artefact and the PyTorch model differ by more than the recipe allows."""
-
-    exit_code = 1
-
-
-class TooFewPairsError(Exception):
-    """Not enough pairs to say anything about agreement."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -62,10 +55,10 @@ def verify(model: Any, matcher: Matcher, pairs: Sequence[Pair], tolerance: Toler
         tolerance: what the recipe allows.
 
     Raises:
-        TooFewPairsError: fewer than `MINIMUM_PAIRS` pairs.
+        DataError: fewer than `MINIMUM_PAIRS` pairs.
     """
     if len(pairs) < MINIMUM_PAIRS:
-        raise TooFewPairsError(
+        raise DataError(
             f"{len(pairs)} pairs to verify on; at least {MINIMUM_PAIRS} are needed, give a larger file"
         )
     found, shift = [], matcher.card.shift(pairs)

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mobilebert_runtime.backends import RuntimeUnavailableError
-    from mobilebert_runtime.card import ArtefactCard, ArtefactError, Bucket, check_checksums, read_card
+    from mobilebert_runtime.card import ArtefactCard, Bucket, check_checksums, read_card
+    from mobilebert_runtime.errors import ArtefactError, ToolError
     from mobilebert_runtime.length_shift import LengthShift
     from mobilebert_runtime.matcher import Matcher
     from mobilebert_runtime.tokenizer import PairTokenizer
@@ -23,7 +23,7 @@ __all__ = [
     "LengthShift",
     "Matcher",
     "PairTokenizer",
-    "RuntimeUnavailableError",
+    "ToolError",
     "check_checksums",
     "read_card",
 ]
@@ -32,7 +32,7 @@ _MODULES = {
     "LengthShift": "length_shift",
     "Matcher": "matcher",
     "PairTokenizer": "tokenizer",
-    "RuntimeUnavailableError": "backends",
+    "ToolError": "backends",
 }
 
 

@@ -15,19 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, TOKENS_AXIS, ArtefactCard, ArtefactError
+from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, TOKENS_AXIS, ArtefactCard
+from mobilebert_runtime.errors import ArtefactError, ToolError
 
 # Import name of each interpreter → package to install; the first that is installed is used.
 TFLITE_RUNTIMES = {
     "ai_edge_litert.interpreter": "ai-edge-litert",
     "tflite_runtime.interpreter": "tflite-runtime",
 }
-
-
-class RuntimeUnavailableError(Exception):
-    """No installed package can run this artefact."""
-
-    exit_code = 2
 
 
 class Backend(Protocol):
@@ -44,7 +39,7 @@ def open_backend(model: Path, card: ArtefactCard, threads: int) -> Backend:
 
     Raises:
         ArtefactError: the runtime refuses the file, or names, types or shapes differ from io.json.
-        RuntimeUnavailableError: no runtime for this target is installed.
+        ToolError: no runtime for this target is installed.
     """
     opened = _open_tflite if card.target == "tflite" else _open_onnx
     backend, specs = opened(model, card, threads)
@@ -154,7 +149,7 @@ def _first_installed(packages: Mapping[str, str], model: Path) -> tuple[Any, str
         if (found := _import(module, package)) is not None:
             return found, package
     names = " or ".join(f"`pip install {package}`" for package in packages.values())
-    raise RuntimeUnavailableError(f"{model.name} needs a runtime that is not installed: {names}")
+    raise ToolError(f"{model.name} needs a runtime that is not installed: {names}")
 
 
 def _import(module: str, package: str) -> Any:
@@ -162,7 +157,7 @@ def _import(module: str, package: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not module.startswith(error.name):
-            raise RuntimeUnavailableError(
+            raise ToolError(
                 f"{package} is installed but lacks {error.name}; `pip install {error.name}`"
             ) from None
         return None
@@ -176,7 +171,7 @@ def _require_version(package: str, minimum: str, instead: str) -> None:
 
     installed = importlib.metadata.version(package)
     if number(installed) < number(minimum):
-        raise RuntimeUnavailableError(
+        raise ToolError(
             f"{package} {installed} can't run this artefact, which needs {minimum} or newer; "
             f"`pip install --upgrade {instead}`"
         )

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
 
@@ -32,12 +33,6 @@ INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
 # The input axis of an .onnx file that takes every bucket's length.
 TOKENS_AXIS = "tokens"
-
-
-class ArtefactError(Exception):
-    """An artefact folder is missing, damaged, or not what its io.json says."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-
-class OutputError(ValueError):
-    """An output file that may not or cannot be written."""
-
-    exit_code = 2
+from mobilebert_runtime.errors import OutputError
 
 
 def check_output(out: Path, *, force: bool) -> None:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mobilebert_runtime.backends import Backend, open_backend
-from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard, ArtefactError, check_checksums, read_card
+from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard, check_checksums, read_card
+from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 
@@ -38,7 +39,7 @@ class Matcher:
 
         Raises:
             ArtefactError: the folder is missing or damaged, or the model is not what io.json says.
-            RuntimeUnavailableError: the runtime the model needs is not installed.
+            ToolError: the runtime the model needs is not installed.
         """
         if threads < 1:
             raise ArtefactError(f"threads is {threads}; give at least 1")

@@ -9,13 +9,9 @@ from typing import Literal
 import numpy as np
 from tokenizers import Tokenizer
 
+from mobilebert_runtime.errors import ModelError
+
 Pair = tuple[str, str]
-
-
-class TokenizerFileError(ValueError):
-    """tokenizer.json is missing or damaged."""
-
-    exit_code = 2
 
 
 class PairTokenizer:
@@ -28,7 +24,7 @@ class PairTokenizer:
         if pad is None:
             pad = tokenizer.token_to_id("<pad>")  # an ALBERT's SentencePiece
         if pad is None:
-            raise TokenizerFileError("tokenizer has no [PAD] token; expected a BERT WordPiece tokenizer.json")
+            raise ModelError("tokenizer has no [PAD] token; expected a BERT WordPiece tokenizer.json")
         self.pad_id: int = pad
 
     @classmethod
@@ -36,17 +32,15 @@ class PairTokenizer:
         """Read tokenizer.json of a model directory or an artefact.
 
         Raises:
-            TokenizerFileError: the file is missing or damaged.
+            ModelError: the file is missing or damaged.
         """
         path = Path(directory) / "tokenizer.json"
         if not path.is_file():
-            raise TokenizerFileError(
-                f"{path}: no such file; a model or artefact directory holds tokenizer.json"
-            )
+            raise ModelError(f"{path}: no such file; a model or artefact directory holds tokenizer.json")
         try:
             tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception for a damaged file
-            raise TokenizerFileError(f"{path}: damaged ({error}); restore it") from error
+            raise ModelError(f"{path}: damaged ({error}); restore it") from error
         return cls(tokenizer)
 
     @property

@@ -1,6 +1,7 @@
 """PyTorch networks, their configs and presets, and the shipped weights."""
 
-from models.config import ConfigError, EncoderConfig
+from mobilebert_runtime.errors import ModelError
+from models.config import EncoderConfig
 from models.heads import HEADS, PairClassifier, PretrainingHead, SpanQA, build
 from models.inventory import inventory
 from models.packaged import find_directory, packaged_directory
@@ -8,7 +9,6 @@ from models.presets import PRESETS, preset
 from models.pretrained import (
     SHIPPED_MATCHERS,
     MatcherSettings,
-    ModelFileError,
     load_classifier,
     load_pretrained,
     read_config,
@@ -21,10 +21,9 @@ __all__ = [
     "HEADS",
     "PRESETS",
     "SHIPPED_MATCHERS",
-    "ConfigError",
     "EncoderConfig",
     "MatcherSettings",
-    "ModelFileError",
+    "ModelError",
     "PairClassifier",
     "PretrainingHead",
     "SpanQA",

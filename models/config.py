@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from mobilebert_runtime.errors import ModelError
+
 # gelu is the exact form, gelu_new the tanh approximation that ALBERT was trained with.
 ACTIVATIONS = ("gelu", "gelu_new", "relu")
 NORMS = ("layer_norm", "no_norm")
 MODEL_TYPES = ("bert", "mobilebert", "albert")
 # What layers of an ALBERT share (Lan et al. 2020, Table 4).
 LAYER_SHARING = ("all", "attention", "ffn", "none")
-
-
-class ConfigError(ValueError):
-    """A config value is unknown or inconsistent with another one."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,7 @@ class EncoderConfig:
     `intra_bottleneck_size` is the width inside a block. MobileBERT has intra < inter, IB-BERT intra > inter.
 
     Raises:
-        ConfigError: an unknown name, or sizes that do not divide.
+        ModelError: an unknown name, or sizes that do not divide.
     """
 
     model_type: str = "bert"
@@ -90,21 +86,21 @@ class EncoderConfig:
             ("layer_sharing", self.layer_sharing, LAYER_SHARING),
         ):
             if value not in known:
-                raise ConfigError(f"config: {name} is {value!r}; expected one of {', '.join(known)}")
+                raise ModelError(f"config: {name} is {value!r}; expected one of {', '.join(known)}")
         if self.attention_size % self.num_attention_heads:
-            raise ConfigError(
+            raise ModelError(
                 f"config: attention width {self.attention_size} does not divide by "
                 f"num_attention_heads {self.num_attention_heads}"
             )
         if self.num_feedforward_networks < 1 or self.num_hidden_layers < 1:
-            raise ConfigError("config: num_feedforward_networks and num_hidden_layers must be at least 1")
+            raise ModelError("config: num_feedforward_networks and num_hidden_layers must be at least 1")
         if self.num_hidden_groups < 1 or self.num_hidden_layers % self.num_hidden_groups:
-            raise ConfigError(
+            raise ModelError(
                 f"config: {self.num_hidden_layers} layers do not divide into num_hidden_groups "
                 f"{self.num_hidden_groups}"
             )
         if self.model_type == "albert" and (self.normalization_type != "layer_norm" or self.kronecker):
-            raise ConfigError("config: an ALBERT has layer_norm and no kronecker rules")
+            raise ModelError("config: an ALBERT has layer_norm and no kronecker rules")
 
     @property
     def is_bottleneck(self) -> bool:
@@ -151,18 +147,18 @@ class EncoderConfig:
         """Read a config.json of ours or of `transformers`.
 
         Raises:
-            ConfigError: the file asks for something these networks do not compute.
+            ModelError: the file asks for something these networks do not compute.
         """
         model_type = str(values.get("model_type"))
         for prefix in (_KRONECKER, _NO_NORM, _PARTLY_SHARED):
             model_type = model_type.removeprefix(prefix)
         if model_type not in MODEL_TYPES:
-            raise ConfigError(
+            raise ModelError(
                 f"config: model_type is {model_type!r}; expected one of {', '.join(MODEL_TYPES)}"
             )
         for name, required in _FIXED:
             if values.get(name, required) != required:
-                raise ConfigError(f"config: {name} is {values[name]!r}; only {required!r} is supported")
+                raise ModelError(f"config: {name} is {values[name]!r}; only {required!r} is supported")
         defaults = _DEFAULTS.get(model_type, {})
         known = {f.name for f in fields(cls)}
         ours = {

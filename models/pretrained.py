@@ -19,8 +19,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from mobilebert_runtime.errors import ModelError
 from models import albert
-from models.config import ConfigError, EncoderConfig
+from models.config import EncoderConfig
 from models.heads import PairClassifier, PretrainingHead, SpanQA, build
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
@@ -32,12 +33,6 @@ _HEADS = {
     PretrainingHead: "ForPreTraining",
     SpanQA: "ForQuestionAnswering",
 }
-
-
-class ModelFileError(ValueError):
-    """A model directory is missing, incomplete, truncated or not one of ours."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class MatcherSettings:
         """Read matcher.json; a directory without one has the defaults.
 
         Raises:
-            ModelFileError: the file is there but cannot be read.
+            ModelError: the file is there but cannot be read.
         """
         path = Path(directory) / "matcher.json"
         if not path.is_file():
@@ -74,7 +69,7 @@ class MatcherSettings:
             values = json.loads(path.read_text(encoding="utf-8"))
             return cls(**(values | {"labels": tuple(values["labels"])}))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ModelFileError(f"{path}: not a matcher.json ({error}); retrain or restore it") from error
+            raise ModelError(f"{path}: not a matcher.json ({error}); retrain or restore it") from error
 
     def save(self, directory: Path) -> None:
         """Write matcher.json."""
@@ -101,28 +96,28 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     classifier (and a fresh pooler where the file has none), drawn from `seed`.
 
     Raises:
-        ModelFileError: files are missing, damaged, or their tensors do not fit the config.
+        ModelError: files are missing, damaged, or their tensors do not fit the config.
     """
     directory = Path(directory)
     config = read_config(directory)
     tensors = _read_tensors(directory / "model.safetensors", config)
     try:
         model = _empty_model(config, tensors, num_labels, seed)
-    except ConfigError as error:
-        raise ModelFileError(f"{directory / 'config.json'}: {error}") from error
+    except ModelError as error:
+        raise ModelError(f"{directory / 'config.json'}: {error}") from error
     expected = dict(model.named_parameters())  # a tensor that layers share has one name here
     fresh = {
         k for k in expected if num_labels is not None and k.startswith(("classifier.", "encoder.pooler."))
     }
     missing = sorted(expected.keys() - tensors.keys() - fresh)
     if missing:
-        raise ModelFileError(
+        raise ModelError(
             f"{directory}: model.safetensors lacks {len(missing)} tensors, the first {missing[0]!r}; "
             "is config.json of another model?"
         )
     for name in expected.keys() & tensors.keys():
         if expected[name].shape != tensors[name].shape:
-            raise ModelFileError(
+            raise ModelError(
                 f"{directory}: tensor {name!r} has shape {tuple(tensors[name].shape)}, "
                 f"config.json asks for {tuple(expected[name].shape)}"
             )
@@ -136,31 +131,29 @@ def read_config(directory: str | Path) -> EncoderConfig:
     """The config of a model directory, without its weights.
 
     Raises:
-        ModelFileError: config.json is missing, damaged, or not of one of our networks.
+        ModelError: config.json is missing, damaged, or not of one of our networks.
     """
     path = Path(directory) / "config.json"
     if not path.is_file():
-        raise ModelFileError(
-            f"{path}: no such file; a model directory needs config.json and model.safetensors"
-        )
+        raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         return EncoderConfig.from_dict(values)
-    except ConfigError as error:
-        raise ModelFileError(f"{path}: {error}") from error
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
     except (ValueError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"{path}: not a model config ({error})") from error
+        raise ModelError(f"{path}: not a model config ({error})") from error
 
 
 def load_classifier(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> PairClassifier:
     """`load_pretrained` of a directory that must hold a pair classifier.
 
     Raises:
-        ModelFileError: as there, or the directory holds an encoder without a classifier or another head.
+        ModelError: as there, or the directory holds an encoder without a classifier or another head.
     """
     model = load_pretrained(directory, num_labels=num_labels, seed=seed)
     if not isinstance(model, PairClassifier):
-        raise ModelFileError(
+        raise ModelError(
             f"{directory}: holds a {type(model).__name__}, not a pair classifier; use train-matcher"
         )
     return model
@@ -184,7 +177,7 @@ def save_pretrained(
         half: store float16.
 
     Raises:
-        ModelFileError: `tokenizer_from` lacks a tokenizer file.
+        ModelError: `tokenizer_from` lacks a tokenizer file.
     """
     with replacing_directory(Path(directory)) as partial:
         _write(model, partial, half)
@@ -213,7 +206,7 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
     pieces = (source / SENTENCEPIECE_FILE).is_file()
     for name in (SENTENCEPIECE_FILE, "tokenizer.json") if pieces else TOKENIZER_FILES:
         if not (source / name).is_file():
-            raise ModelFileError(
+            raise ModelError(
                 f"{source / name}: no such file; a model directory needs vocab.txt and tokenizer.json"
             )
         shutil.copyfile(source / name, directory / name)
@@ -247,13 +240,11 @@ def _published_name(name: str, config: EncoderConfig) -> str:
 
 def _read_tensors(path: Path, config: EncoderConfig) -> dict[str, Tensor]:
     if not path.is_file():
-        raise ModelFileError(
-            f"{path}: no such file; a model directory needs config.json and model.safetensors"
-        )
+        raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
     try:
         raw = load_file(path)
     except SafetensorError as error:
-        raise ModelFileError(f"{path}: damaged or truncated ({error}); fetch or train it again") from error
+        raise ModelError(f"{path}: damaged or truncated ({error}); fetch or train it again") from error
     tensors = {}
     for name, tensor in raw.items():
         # Checkpoints converted from TensorFlow call a norm's scale gamma and its shift beta.

@@ -7,17 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matching.data.pairs import read_pairs
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 MINIMUM_PAIRS = 16
 # No sequence length reads so much; a longer field means that the file is something else.
 MAXIMUM_CHARACTERS = 100_000
-
-
-class CalibrationError(Exception):
-    """The calibration text can't give trustworthy ranges."""
-
-    exit_code = 2
 
 
 def read_calibration(
@@ -34,18 +29,16 @@ def read_calibration(
         text_b: column of the second texts.
 
     Raises:
-        PairFileError: see `matching.data.pairs.read_pairs`.
-        CalibrationError: a row is damaged, or a text is too long to be one.
+        DataError: see `matching.data.pairs.read_pairs`; or
+            a row is damaged, or a text is too long to be one.
     """
     table = read_pairs(path, text_a, text_b)
     if len(table.problems):
-        raise CalibrationError(
-            f"{path}: unusable rows, fix or remove them: {'; '.join(table.problems.describe())}"
-        )
+        raise DataError(f"{path}: unusable rows, fix or remove them: {'; '.join(table.problems.describe())}")
     for line, *texts in zip(table.lines, table.text_a, table.text_b, strict=True):
         longest = max(map(len, texts))
         if longest > MAXIMUM_CHARACTERS:
-            raise CalibrationError(
+            raise DataError(
                 f"{path}: line {line} holds a text of {longest:,} characters; expected pairs of short texts, "
                 f"at most {MAXIMUM_CHARACTERS:,} characters each"
             )
@@ -58,11 +51,11 @@ def encode_calibration(
     """Encode pairs as the runtime will: int32 (N, seq_len) by input name, padded.
 
     Raises:
-        CalibrationError: fewer than `MINIMUM_PAIRS` pairs; a handful of texts leaves most channels at ranges
+        DataError: fewer than `MINIMUM_PAIRS` pairs; a handful of texts leaves most channels at ranges
             that the next text exceeds.
     """
     if len(pairs) < MINIMUM_PAIRS:
-        raise CalibrationError(
+        raise DataError(
             f"{len(pairs)} calibration pairs; give at least {MINIMUM_PAIRS}, better 100, "
             "of the kind you will match"
         )

@@ -16,16 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.config import ConfigError
+from mobilebert_runtime.errors import ModelError
 from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear, kronecker_sum
 from models.layers import encoder_of
 from quantize.kronecker_costs import OperatorCosts
 
 FORMS = ("auto", "factored", "materialised")
-
-
-class KroneckerFormError(ConfigError):
-    """A form that no Kronecker layer can be exported in."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +63,10 @@ def lower(
         The copy, and one entry a layer in the encoder's order.
 
     Raises:
-        KroneckerFormError: an unknown form.
+        ModelError: an unknown form.
     """
     if form not in FORMS:
-        raise KroneckerFormError(f"--kronecker {form!r} is unknown; expected one of {', '.join(FORMS)}")
+        raise ModelError(f"--kronecker {form!r} is unknown; expected one of {', '.join(FORMS)}")
     if not any(isinstance(part, KroneckerLinear | KroneckerEmbedding) for part in network.modules()):
         return network, []
     work = copy.deepcopy(network)

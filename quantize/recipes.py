@@ -7,14 +7,10 @@ traced to what was done. A name that is not in the table is an error, never anot
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mobilebert_runtime.errors import OptionError
+
 TARGETS = ("tflite", "onnx")
 QUANTS = ("none", "dynamic", "int8", "int16x8")
-
-
-class UnknownRecipeError(Exception):
-    """No recipe has this target and quantisation."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -166,13 +162,13 @@ def find_recipe(target: str, quant: str) -> Recipe:
     """The recipe of a target and a quantisation.
 
     Raises:
-        UnknownRecipeError: naming what is known.
+        OptionError: naming what is known.
     """
     if target not in TARGETS:
-        raise UnknownRecipeError(f"--target {target!r} is unknown; expected one of {', '.join(TARGETS)}")
+        raise OptionError(f"--target {target!r} is unknown; expected one of {', '.join(TARGETS)}")
     if quant not in QUANTS:
-        raise UnknownRecipeError(f"--quant {quant!r} is unknown; expected one of {', '.join(QUANTS)}")
+        raise OptionError(f"--quant {quant!r} is unknown; expected one of {', '.join(QUANTS)}")
     if f"{target}-{quant}" not in RECIPES:
         has = ", ".join(recipe.quant for recipe in RECIPES.values() if recipe.target == target)
-        raise UnknownRecipeError(f"--quant {quant}: --target {target} has no such recipe, only {has}")
+        raise OptionError(f"--quant {quant}: --target {target} has no such recipe, only {has}")
     return RECIPES[f"{target}-{quant}"]

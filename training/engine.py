@@ -29,6 +29,7 @@ from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader
 
 from distill.pretraining.examples import Examples, Order, collate
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from models.layers import Encoder
 from training.lamb import Lamb
@@ -39,18 +40,12 @@ OPTIMISERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adamw": torch.op
 PRECISIONS = ("no", "bf16")
 
 
-class EngineError(ValueError):
-    """A setting of the engine that it can't run with."""
-
-    exit_code = 2
-
-
 @dataclass(frozen=True)
 class EngineConfig:
     """How to optimise: linear warm-up, linear decay to zero.
 
     Raises:
-        EngineError: a name is unknown or a number makes no sense.
+        OptionError: a name is unknown or a number makes no sense.
     """
 
     steps: int
@@ -71,11 +66,11 @@ class EngineConfig:
     def __post_init__(self) -> None:
         """Check names and numbers once."""
         if self.optimiser not in OPTIMISERS:
-            raise EngineError(f"optimiser {self.optimiser!r}; expected one of {', '.join(OPTIMISERS)}")
+            raise OptionError(f"optimiser {self.optimiser!r}; expected one of {', '.join(OPTIMISERS)}")
         if self.precision not in PRECISIONS:
-            raise EngineError(f"precision {self.precision!r}; expected one of {', '.join(PRECISIONS)}")
+            raise OptionError(f"precision {self.precision!r}; expected one of {', '.join(PRECISIONS)}")
         if min(self.steps, self.batch_size, self.accumulate) < 1:
-            raise EngineError("steps, batch size and accumulation must be at least 1")
+            raise OptionError("steps, batch size and accumulation must be at least 1")
 
     def rate(self, step: int) -> float:
         """Learning rate of a step that starts at 0."""
@@ -152,14 +147,14 @@ def run(
         workers: processes that draw examples beside each training process.
 
     Raises:
-        EngineError: the batch does not divide among processes and micro-batches.
+        OptionError: the batch does not divide among processes and micro-batches.
         ResumeError: `out` holds a checkpoint of other settings.
     """
     same_graph = DistributedDataParallelKwargs(gradient_as_bucket_view=True)
     accelerator = Accelerator(cpu=_on_cpu(), mixed_precision=config.precision, kwargs_handlers=[same_graph])
     world, rank = accelerator.num_processes, accelerator.process_index
     if config.batch_size % (world * config.accumulate):
-        raise EngineError(
+        raise OptionError(
             f"batch size {config.batch_size} does not divide by {world} processes times "
             f"{config.accumulate} micro-batches"
         )
@@ -233,7 +228,7 @@ def _update(
     stacked = accelerator.reduce(torch.stack([v.to(accelerator.device) for v in sums.values()]), "mean")
     values = dict(zip(sums, stacked.tolist(), strict=True))
     if not math.isfinite(values["loss"]):
-        raise EngineError(f"the loss became {values['loss']}; lower the learning rate or warm up longer")
+        raise OptionError(f"the loss became {values['loss']}; lower the learning rate or warm up longer")
     return values
 
 

@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_runtime.files import write_json
-from training.loop import LoopConfig
-
-
-class SearchError(ValueError):
-    """The folder holds cells of another search, or there is nothing to search."""
-
-    exit_code = 2
+from training.loop import LoopConfig, ResumeError
 
 
 @dataclass(frozen=True)
@@ -78,10 +72,10 @@ def search(
         told: progress, a line at a time.
 
     Raises:
-        SearchError: no cell, or a record in `out` has other facts.
+        ResumeError: no cell, or a record in `out` has other facts.
     """
     if not cells:
-        raise SearchError("the search has no cell; give at least one value of each")
+        raise ResumeError("the search has no cell; give at least one value of each")
     folder = out / "cells"
     folder.mkdir(parents=True, exist_ok=True)
     best: dict[str, Any] | None = None
@@ -90,7 +84,7 @@ def search(
         if path.is_file():
             record = json.loads(path.read_text(encoding="utf-8"))
             if record["facts"] != facts:
-                raise SearchError(
+                raise ResumeError(
                     f"{path}: a cell of {record['facts']}, this search has {facts}; give another --out"
                 )
             better = best is None or record["dev"][select] > best["dev"][select]

@@ -22,7 +22,7 @@ def start_directory(name: str) -> Path:
         name: "untrained", or as in `models.find_directory`.
 
     Raises:
-        ModelFileError: none of these.
+        ModelError: none of these.
     """
     return (
         models.packaged_directory(_BASELINE_TOKENIZER) if name == UNTRAINED else models.find_directory(name)
@@ -33,7 +33,7 @@ def start_model(name: str, head: str, num_labels: int = 2, seed: int = 0) -> Any
     """A fresh head, drawn from `seed`, over the encoder of `start_directory`; a head it has is left behind.
 
     Raises:
-        ModelFileError: as `start_directory`, or a damaged directory.
+        ModelError: as `start_directory`, or a damaged directory.
     """
     if name == UNTRAINED:
         return models.build(models.preset(_BASELINE_PRESET), head, num_labels, seed)

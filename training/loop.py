@@ -15,16 +15,15 @@ import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
+from mobilebert_runtime.errors import UserError
 from mobilebert_runtime.files import write_json
 
 # A batch is drawn from a window of this many batches sorted by length: little padding, still shuffled.
 _WINDOW = 50
 
 
-class ResumeError(ValueError):
+class ResumeError(UserError):
     """The output directory holds a run of another configuration, or a finished one."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)

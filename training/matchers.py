@@ -18,8 +18,9 @@ from torch import Tensor, nn
 import models
 from matching.word_level.word_vectors import WordVectors
 from matching.word_level.words import pad, words
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import MatcherSettings, ModelFileError, PairClassifier
+from models import MatcherSettings, PairClassifier
 from models.word_level.bimpm import BiMPM, BiMPMConfig
 from models.word_level.esim import ESIM, ESIMConfig
 from models.word_level.matcher_network import RecurrentMatcherNetwork, WordMatcherNetwork
@@ -125,10 +126,10 @@ class WordMatcher(Matcher):
         """Representation (N, D) of each text alone: BiLSTM outputs, max-pooled over its words.
 
         Raises:
-            ModelFileError: MatchPyramid, which reads no text alone.
+            ModelError: MatchPyramid, which reads no text alone.
         """
         if not isinstance(self.network, RecurrentMatcherNetwork):
-            raise ModelFileError(f"{self.arch} gives no representation of a single text; use bimpm or esim")
+            raise ModelError(f"{self.arch} gives no representation of a single text; use bimpm or esim")
         ids = self.ids(texts)
         order = np.argsort([len(row) for row in ids], kind="stable")
         self.network.eval()
@@ -201,11 +202,11 @@ def build_matcher(
         vectors: of a word-level matcher; without them those of the installed package.
 
     Raises:
-        ModelFileError: an unknown name, files or packages that are missing, or an `init` of another shape.
+        ModelError: an unknown name, files or packages that are missing, or an `init` of another shape.
     """
     if arch in WORD_NETWORKS:
         if init is not None:
-            raise ModelFileError(f"--init {init}: {arch} starts from random weights; leave --init out")
+            raise ModelError(f"--init {init}: {arch} starts from random weights; leave --init out")
         network, config = WORD_NETWORKS[arch]
         vectors = vectors or WordVectors.installed()
         torch.manual_seed(seed)
@@ -217,7 +218,7 @@ def build_matcher(
             fresh = cast(PairClassifier, models.build(models.preset(arch), num_labels=num_labels, seed=seed))
             return EncoderMatcher(fresh, tokenizer, arch=arch, max_tokens=max_tokens)
         if (found := models.read_config(init)) != models.preset(arch):
-            raise ModelFileError(f"{init}: is not a {arch} ({found}); expected {models.preset(arch)}")
+            raise ModelError(f"{init}: is not a {arch} ({found}); expected {models.preset(arch)}")
     if arch in ENCODERS:
         source = init or models.packaged_directory(arch)
     elif Path(arch).is_dir():
@@ -225,7 +226,7 @@ def build_matcher(
             return load_matcher(Path(arch), vectors=vectors)
         source = Path(arch)
     else:
-        raise ModelFileError(
+        raise ModelError(
             f"architecture {arch!r} is unknown; expected one of {', '.join(ARCHITECTURES)}, or a directory"
         )
     made = models.load_classifier(source, num_labels=num_labels, seed=seed)
@@ -236,7 +237,7 @@ def load_matcher(directory: Path, *, vectors: WordVectors | None = None) -> Matc
     """A trained matcher that `Matcher.save` wrote.
 
     Raises:
-        ModelFileError: the directory holds no matcher, or a damaged one, or its word vectors are not these.
+        ModelError: the directory holds no matcher, or a damaged one, or its word vectors are not these.
     """
     directory = Path(directory)
     path = directory / _CONFIG_FILE
@@ -248,13 +249,13 @@ def load_matcher(directory: Path, *, vectors: WordVectors | None = None) -> Matc
         sizes = config(**{k: tuple(v) if isinstance(v, list) else v for k, v in values["config"].items()})
         rows, max_words, source = values["vectors"]["rows"], values["max_words"], values["vectors"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ModelFileError(f"{path}: not a word matcher ({error!r}); train or restore it") from error
+        raise ModelError(f"{path}: not a word matcher ({error!r}); train or restore it") from error
     vectors = vectors or WordVectors.installed()
     if source != vectors.source | {"rows": len(vectors.table)}:
-        raise ModelFileError(f"{path}: was trained on {source} ({rows} rows), not on {vectors.source}")
+        raise ModelError(f"{path}: was trained on {source} ({rows} rows), not on {vectors.source}")
     made = network(sizes, torch.from_numpy(vectors.table))
     try:
         made.load_state_dict(load_file(directory / "model.safetensors"))
     except (OSError, SafetensorError, RuntimeError) as error:
-        raise ModelFileError(f"{directory}: damaged weights ({error}); train it again") from error
+        raise ModelError(f"{directory}: damaged weights ({error}); train it again") from error
     return WordMatcher(made.eval(), vectors, max_words)

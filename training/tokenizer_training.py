@@ -12,6 +12,7 @@ from tokenizers.implementations import BertWordPieceTokenizer
 from tokenizers.models import Unigram
 
 import models
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import refuse_finished, write_json
 
 KINDS = ("sentencepiece", "wordpiece")
@@ -20,12 +21,6 @@ SENTENCEPIECE_SPECIAL = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
 WORDPIECE_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CHECKED_LINES = 1000  # of the text, for the record's figures
 _LONGEST_LINE = 1 << 16  # bytes; SentencePiece leaves out longer ones
-
-
-class VocabularyError(ValueError):
-    """No such kind, a package that is missing, or text that a vocabulary of this size can't come from."""
-
-    exit_code = 2
 
 
 def train_vocabulary(
@@ -55,11 +50,11 @@ def train_vocabulary(
         The record: entries, lines, and on the first lines tokens a word and the share of unknown tokens.
 
     Raises:
-        VocabularyError: see there.
+        DataError: see there.
         OutputError: `out` exists and `force` is off.
     """
     if kind not in KINDS:
-        raise VocabularyError(f"--kind {kind!r} is unknown; expected one of {', '.join(KINDS)}")
+        raise DataError(f"--kind {kind!r} is unknown; expected one of {', '.join(KINDS)}")
     refuse_finished(out, force=force)
     sample: list[str] = []
     counted = _Counted(islice(lines, most_lines), sample)
@@ -120,7 +115,7 @@ def _sentencepiece(lines: Iterable[str], size: int, folder: Path) -> Tokenizer:
     try:
         import sentencepiece
     except ImportError as error:
-        raise VocabularyError(
+        raise DataError(
             "this vocabulary needs sentencepiece; run `pip install 'mobilebert-export[vocabulary]'`"
         ) from error
     normalise = _normalizer().normalize_str
@@ -146,7 +141,7 @@ def _sentencepiece(lines: Iterable[str], size: int, folder: Path) -> Tokenizer:
         )
     except (RuntimeError, OSError) as error:
         reason = str(error).rpartition("] ")[2].strip(" .") or "there is none"
-        raise VocabularyError(
+        raise DataError(
             f"SentencePiece cannot learn {size} pieces from this text: {reason}; "
             "give more text or another --size"
         ) from error
@@ -162,7 +157,7 @@ def _wordpiece(lines: Iterable[str], size: int, folder: Path) -> Tokenizer:
     )
     entries = sorted(learner.get_vocab().items(), key=lambda item: item[1])
     if len(entries) != size:
-        raise VocabularyError(
+        raise DataError(
             f"this text has {len(entries)} word pieces, not {size}; give more text or another --size"
         )
     (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in entries), encoding="utf-8")

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from android_bench.build_app import java, native
 from android_bench.toolchain import tools
-from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_runtime.card import check_checksums
+from mobilebert_runtime.errors import ToolError
 
 APP = java.ANDROID_BENCH / "app"
 ABI = "arm64-v8a"
@@ -60,7 +60,7 @@ class Sdk:
     """The unpacked Debian tools as commands."""
 
     def __init__(self) -> None:
-        """Find the tools; `ToolUnavailableError` when one was not fetched."""
+        """Find the tools; `ToolError` when one was not fetched."""
         self.root = tools.find("sdk")
         self.dx = tools.find("dex")
         self.platform = self.dx / "usr/share/java/com.android.android-23.jar"
@@ -93,7 +93,7 @@ def build(out: Path, artefacts: Sequence[Path], work: Path, libraries: Sequence[
 
     Raises:
         BuildError: a tool refused the sources.
-        ToolUnavailableError: a tool was not fetched.
+        ToolError: a tool was not fetched.
         ArtefactError: a folder is damaged.
     """
     sdk, settings = Sdk(), Settings.read()
@@ -185,7 +185,7 @@ def main(arguments: list[str]) -> None:
         libraries: list[Path] = []
         try:
             libraries = native.phone_libraries(work / "native")
-        except ToolUnavailableError as error:
+        except ToolError as error:
             sys.stderr.write(f"no runtime inside: {error}\n")
         build(out, [Path(one) for one in arguments[1:]], work, libraries)
     names = ", ".join(library.name for library in libraries) or "no native library"

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import which
 
-from android_bench.toolchain.debian import ToolUnavailableError
+from mobilebert_runtime.errors import CheckError, ToolError
 
 ANDROID_BENCH = Path(__file__).resolve().parents[1]
 CORE = ANDROID_BENCH / "core" / "src"
 
 
-class BuildError(Exception):
+class BuildError(CheckError):
     """A tool refused the sources or a test failed."""
-
-    exit_code = 1
 
 
 def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
@@ -35,10 +33,10 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
 
 
 def java() -> str:
-    """The java program; `ToolUnavailableError` when there is no JDK 11 or later."""
+    """The java program; `ToolError` when there is no JDK 11 or later."""
     for program in ("java", "javac"):
         if which(program) is None:
-            raise ToolUnavailableError(f"no {program} on PATH; install a JDK, 11 or later")
+            raise ToolError(f"no {program} on PATH; install a JDK, 11 or later")
     return "java"
 
 

@@ -33,7 +33,7 @@ def build(triple: str, runtime: Path, folder: Path) -> Path:
 
     Raises:
         BuildError: the compiler refused the source.
-        ToolUnavailableError: the compiler or the headers were not fetched.
+        ToolError: the compiler or the headers were not fetched.
     """
     zig, headers = tools.find("zig"), tools.find("headers")
     libc = zig / "ziglang" / "lib" / "libc" / "include"

@@ -14,6 +14,7 @@ from typing import Any
 
 import adbutils
 
+from mobilebert_runtime.errors import CheckError, UserError
 from mobilebert_runtime.files import file_sha256
 
 # What adbutils lets through when a device or the server disappears in the middle of a message.
@@ -22,16 +23,12 @@ BROKEN = (adbutils.AdbError, OSError, EOFError, struct.error, AssertionError)
 NO_DEVICE = "no device; plug one in, switch on Developer options › USB debugging and allow this computer"
 
 
-class PhoneChoiceError(Exception):
+class PhoneError(UserError):
     """No device, several, or one that can't be used."""
 
-    exit_code = 2
 
-
-class PhoneRunError(Exception):
+class PhoneRunError(CheckError):
     """Something failed on the device or on the way to it."""
-
-    exit_code = 1
 
 
 class Phone:
@@ -120,32 +117,30 @@ def list_phones() -> list[tuple[str, str]]:
     try:
         return [(info.serial, info.state) for info in adbutils.AdbClient().list()]
     except BROKEN as error:
-        raise PhoneChoiceError(f"no adb server can be reached or started ({error})") from None
+        raise PhoneError(f"no adb server can be reached or started ({error})") from None
 
 
 def choose(serial: str | None = None) -> Phone:
     """The device with this serial ($ANDROID_SERIAL if None), or the only one.
 
     Raises:
-        PhoneChoiceError: none, several, unknown, or one that is not online; the message says what to do.
+        PhoneError: none, several, unknown, or one that is not online; the message says what to do.
     """
     found = dict(list_phones())
     wanted = serial or os.environ.get("ANDROID_SERIAL")
     if not found:
-        raise PhoneChoiceError(NO_DEVICE)
+        raise PhoneError(NO_DEVICE)
     if wanted is None and len(found) > 1:
-        raise PhoneChoiceError(f"{len(found)} devices ({', '.join(sorted(found))}); say which with --serial")
+        raise PhoneError(f"{len(found)} devices ({', '.join(sorted(found))}); say which with --serial")
     wanted = wanted or next(iter(found))
     if wanted not in found:
-        raise PhoneChoiceError(f"no device {wanted}; there is {', '.join(sorted(found))}")
+        raise PhoneError(f"no device {wanted}; there is {', '.join(sorted(found))}")
     if found[wanted] != "device":
         hints = {
             "unauthorized": "allow this computer on its screen",
             "offline": "unplug it, plug it in again",
         }
-        raise PhoneChoiceError(
-            f"{wanted} is {found[wanted]}; {hints.get(found[wanted], 'wait until it is ready')}"
-        )
+        raise PhoneError(f"{wanted} is {found[wanted]}; {hints.get(found[wanted], 'wait until it is ready')}")
     return Phone(adbutils.AdbClient().device(wanted))
 
 

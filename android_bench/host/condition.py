@@ -5,18 +5,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from android_bench.host.adb import Phone, PhoneChoiceError
+from android_bench.host.adb import Phone, PhoneError, PhoneRunError
 
 BATTERY_PERCENT = 25
 COOL_LIMIT_S, COOL_STEP_S = 900.0, 15.0
 # android.os.PowerManager.THERMAL_STATUS_*
 THERMAL = ("none", "light", "moderate", "severe", "critical", "emergency", "shutdown")
-
-
-class NotFitError(Exception):
-    """The device does not cool down, or its battery is low."""
-
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -103,18 +97,20 @@ def wait_until_fit(
     """The device's condition once its thermal status is "none", and the seconds waited (at most 900).
 
     Raises:
-        NotFitError: it stays hot, or the battery is low: its latencies would say nothing.
+        PhoneRunError: it stays hot, or the battery is low: its latencies would say nothing.
     """
     waited = 0.0
     while True:
         now = Condition.of(phone)
         percent = now.battery_percent
         if percent is not None and percent < BATTERY_PERCENT:
-            raise NotFitError(f"{phone.serial}: battery at {percent}%; charge it to {BATTERY_PERCENT}% first")
+            raise PhoneRunError(
+                f"{phone.serial}: battery at {percent}%; charge it to {BATTERY_PERCENT}% first"
+            )
         if not now.thermal:
             return now, waited
         if waited >= COOL_LIMIT_S:
-            raise NotFitError(
+            raise PhoneRunError(
                 f"{phone.serial}: still at thermal status {THERMAL[now.thermal]} {waited:.0f} s later; "
                 "let it cool, out of the sun and out of its case"
             )
@@ -124,9 +120,9 @@ def wait_until_fit(
 
 
 def require_abi(facts: PhoneFacts, abi: str) -> None:
-    """Refuse a device that can't run a bundle of this ABI with a `PhoneChoiceError`."""
+    """Refuse a device that can't run a bundle of this ABI with a `PhoneError`."""
     if abi not in facts.abis:
-        raise PhoneChoiceError(
+        raise PhoneError(
             f"{facts.serial}: is for {', '.join(facts.abis) or 'an unknown ABI'}; the bundle needs {abi}"
         )
 

@@ -66,8 +66,8 @@ def bench(
     that is kept though hot, the conditions tell.
 
     Raises:
-        BenchError, PhoneChoiceError: a plan or a device that does not fit.
-        PhoneRunError, NotFitError: the device was lost, did not cool, or its result can't be trusted.
+        BenchError, PhoneError: a plan or a device that does not fit.
+        PhoneRunError, PhoneRunError: the device was lost, did not cool, or its result can't be trusted.
     """
     candidates = _contenders(plan, bundle)
     facts = PhoneFacts.of(phone)

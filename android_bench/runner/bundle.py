@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from android_bench.toolchain import tools
-from android_bench.toolchain.debian import ToolUnavailableError
+from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.files import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,35 +66,28 @@ class Bundle:
 
     @classmethod
     def read(cls, path: Path) -> "Bundle":
-        """The bundle of a .tar and its .json beside it; one that is missing or changed is a `BundleError`."""
+        """The bundle of a .tar and its .json beside it; one that is missing or changed is a `ToolError`."""
         note = path.with_suffix(".json")
         if not (path.is_file() and note.is_file()):
-            raise BundleError(f"{path}: no such bundle; make it with `mobilebert phone bundle`")
+            raise ToolError(f"{path}: no such bundle; make it with `mobilebert phone bundle`")
         try:
             facts = json.loads(note.read_text(encoding="utf-8"))
             bundle = cls(path=path, **facts)
         except (TypeError, ValueError) as error:
-            raise BundleError(f"{note}: damaged ({error}); make the bundle again") from None
+            raise ToolError(f"{note}: damaged ({error}); make the bundle again") from None
         if file_sha256(path) != bundle.sha256:
-            raise BundleError(f"{path}: changed since it was made; make it again")
+            raise ToolError(f"{path}: changed since it was made; make it again")
         return bundle
-
-
-class BundleError(Exception):
-    """A bundle is missing, damaged or for another machine."""
-
-    exit_code = 2
 
 
 def make(target: str, out: Path) -> Bundle:
     """Write OUT (a .tar) and OUT's .json for one kind of artefact, "tflite" or "onnx".
 
     Raises:
-        BundleError: an unknown target.
-        ToolUnavailableError: a registry did not give what the bundle needs.
+        ToolError: an unknown target; or a registry did not give what the bundle needs.
     """
     if target not in WHEELS:
-        raise BundleError(f"target {target!r} is none of {', '.join(WHEELS)}")
+        raise ToolError(f"target {target!r} is none of {', '.join(WHEELS)}")
     folder = out.with_suffix(".building")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -141,7 +134,7 @@ def _wheels(target: str, site: Path) -> dict[str, str]:
     done = subprocess.run([*command, *wanted], capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or "nothing said").splitlines()[-1]
-        raise ToolUnavailableError(f"arm64 wheels ({', '.join(wanted)}): {said}")
+        raise ToolError(f"arm64 wheels ({', '.join(wanted)}): {said}")
     return versions
 
 

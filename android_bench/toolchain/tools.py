@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from android_bench.toolchain.debian import Release, ToolUnavailableError, unpack
+from android_bench.toolchain.debian import Release, unpack
 from android_bench.toolchain.registries import unpack_npm_file, unpack_wheel
+from mobilebert_runtime.errors import ToolError
 
 JAVA = (
     "default-jre-headless",
@@ -31,7 +32,7 @@ class Tool(Protocol):
         """The file that shows it is there, below the tool's folder."""
 
     def unpack(self, folder: Path) -> None:
-        """Put the tool into an empty folder; `ToolUnavailableError` when its registry does not give it."""
+        """Put the tool into an empty folder; `ToolError` when its registry does not give it."""
 
 
 @dataclass(frozen=True)
@@ -145,10 +146,10 @@ def tools_folder() -> Path:
 
 
 def find(name: str) -> Path:
-    """The folder of a tool that was fetched; a missing one is a `ToolUnavailableError`."""
+    """The folder of a tool that was fetched; a missing one is a `ToolError`."""
     folder = tools_folder() / name
     if not (folder / TOOLS[name].proof).exists():
-        raise ToolUnavailableError(f"{name} ({TOOLS[name].purpose}) is not fetched; run `make android-tools`")
+        raise ToolError(f"{name} ({TOOLS[name].purpose}) is not fetched; run `make android-tools`")
     return folder
 
 
@@ -163,7 +164,7 @@ def fetch(name: str) -> Path:
     try:
         tool.unpack(building)
         if not (building / tool.proof).exists():
-            raise ToolUnavailableError(f"{name}: the packages came without {tool.proof}")
+            raise ToolError(f"{name}: the packages came without {tool.proof}")
         shutil.rmtree(folder, ignore_errors=True)
         building.rename(folder)
     finally:
@@ -178,7 +179,7 @@ def main(names: list[str]) -> int:
         try:
             fetch(name)
             sys.stdout.write(f"{name}: there\n")
-        except ToolUnavailableError as error:
+        except ToolError as error:
             failed = 1
             sys.stdout.write(f"{name}: not available: {error}\n")
     return failed

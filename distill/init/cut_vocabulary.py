@@ -18,7 +18,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import nn
 
-from models import ConfigError, ModelFileError, PairClassifier, replacing_directory
+from mobilebert_runtime.errors import ModelError
+from models import PairClassifier, replacing_directory
 
 # Single characters below this code point (Latin with its accents) stay, so that no English word is unknown.
 _LATIN_END = 0x250
@@ -38,14 +39,14 @@ def frequent_entries(directory: Path, texts: Sequence[str], size: int) -> list[i
         size: entries to keep.
 
     Raises:
-        ConfigError: more entries than there are, or fewer than the ones that must stay.
+        ModelError: more entries than there are, or fewer than the ones that must stay.
     """
     tokenizer = _load(directory)
     entries = tokenizer.get_vocab()
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     kept = {i for entry, i in entries.items() if entry in special or _is_latin(entry)}
     if not len(kept) <= size <= len(entries):
-        raise ConfigError(
+        raise ModelError(
             f"vocabulary of {size:,} entries: expected {len(kept):,} (special tokens and single characters) "
             f"to {len(entries):,}"
         )
@@ -60,13 +61,11 @@ def write_cut_tokenizer(directory: Path, kept: list[int], out: Path) -> None:
     """Write `vocab.txt` and `tokenizer.json` with the entries `kept`, numbered in their order, to `out`.
 
     Raises:
-        ModelFileError: `directory` holds no WordPiece tokenizer.
+        ModelError: `directory` holds no WordPiece tokenizer.
     """
     values = json.loads(_load(directory).to_str())
     if values["model"]["type"] != "WordPiece":
-        raise ModelFileError(
-            f"{directory}: a {values['model']['type']} vocabulary; only WordPiece can be cut"
-        )
+        raise ModelError(f"{directory}: a {values['model']['type']} vocabulary; only WordPiece can be cut")
     number = {old: new for new, old in enumerate(kept)}
     vocabulary = {entry: number[i] for entry, i in values["model"]["vocab"].items() if i in number}
     values["model"]["vocab"] = dict(sorted(vocabulary.items(), key=lambda item: item[1]))
@@ -100,7 +99,7 @@ def _is_latin(entry: str) -> bool:
 def _load(directory: Path) -> Tokenizer:
     path = Path(directory) / "tokenizer.json"
     if not path.is_file():
-        raise ModelFileError(f"{path}: no such file; a model directory holds tokenizer.json")
+        raise ModelError(f"{path}: no such file; a model directory holds tokenizer.json")
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.no_truncation()

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from distill.pretraining.strategies import Strategy
-from models import ConfigError, EncoderConfig, PretrainingHead, build
+from mobilebert_runtime.errors import ModelError
+from models import EncoderConfig, PretrainingHead, build
 from models.kronecker.compress import compress
 from models.layers import Encoder
 
@@ -25,14 +26,14 @@ def inherit_pretraining(config: EncoderConfig, teacher: PretrainingHead, seed: i
     Kronecker sums.
 
     Raises:
-        ConfigError: feature maps or vocabularies differ, or a tensor has no counterpart.
+        ModelError: feature maps or vocabularies differ, or a tensor has no counterpart.
     """
     theirs = teacher.config
     if config.kronecker and replace(config, kronecker=()) == theirs:
         return compress(teacher, config.kronecker)[0]
     for name in ("hidden_size", "vocab_size"):
         if getattr(config, name) != getattr(theirs, name):
-            raise ConfigError(
+            raise ModelError(
                 f"student: {name} {getattr(config, name)} must equal the teacher's {getattr(theirs, name)}"
             )
     student = cast(PretrainingHead, build(config, "pretraining", seed=seed))
@@ -43,7 +44,7 @@ def inherit_pretraining(config: EncoderConfig, teacher: PretrainingHead, seed: i
     for name in wanted:
         if name not in source or source[name].shape != target[name].shape:
             theirs_shape = tuple(source[name].shape) if name in source else "none"
-            raise ConfigError(
+            raise ModelError(
                 f"student: {name} {tuple(target[name].shape)} cannot be copied from the teacher's "
                 f"{theirs_shape}; choose a student with the teacher's embeddings and pooler"
             )
@@ -55,10 +56,10 @@ def bare_teacher(encoder: Encoder, plan: Strategy) -> PretrainingHead:
     """An encoder as the teacher of strategies that ask for nothing but its layers; its head is random.
 
     Raises:
-        ConfigError: the strategy asks the teacher for a distribution over words.
+        ModelError: the strategy asks the teacher for a distribution over words.
     """
     if any(phase.weights.word_distribution for phase in plan.phases):
-        raise ConfigError("teacher: an encoder without a pretraining head; this strategy asks for its words")
+        raise ModelError("teacher: an encoder without a pretraining head; this strategy asks for its words")
     teacher = cast(PretrainingHead, build(encoder.config, "pretraining", seed=0))
     teacher.encoder = encoder
     return teacher.eval()

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import ConfigError, EncoderConfig, PairClassifier, build, load_classifier, load_pretrained
+from models import EncoderConfig, PairClassifier, build, load_classifier, load_pretrained
 from models.kronecker.factor_fit import Inputs, measure_inputs
 from models.layers import Encoder, encoder_of
 from training.encoded_pairs import EncodedPairs
@@ -47,22 +48,22 @@ def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> Pa
     convolution starts as the current token alone: its neighbours' taps are zero.
 
     Raises:
-        ConfigError: feature maps differ in size, so that nothing can be copied or compared, or the student
+        ModelError: feature maps differ in size, so that nothing can be copied or compared, or the student
             has more positions than the teacher.
     """
     theirs = teacher.config
     if config.max_position_embeddings > theirs.max_position_embeddings:
-        raise ConfigError(
+        raise ModelError(
             f"student: {config.max_position_embeddings} positions, the teacher has "
             f"{theirs.max_position_embeddings}"
         )
     if config.hidden_size != theirs.hidden_size or config.vocab_size != theirs.vocab_size:
-        raise ConfigError(
+        raise ModelError(
             f"student: feature map {config.hidden_size} and vocabulary {config.vocab_size} must equal the "
             f"teacher's {theirs.hidden_size} and {theirs.vocab_size}"
         )
     if config.model_type != "mobilebert" or not config.classifier_activation:
-        raise ConfigError(
+        raise ModelError(
             "student: expected a bottleneck model with classifier_activation, to inherit the pooler"
         )
     student = cast(PairClassifier, build(config, "pair_classifier", teacher.num_labels, seed))
@@ -115,8 +116,7 @@ def init_student(
         start: a trained model directory of this very config, and with its tokenizer, to go on from.
 
     Raises:
-        ConfigError: nothing can be inherited, or `start` is of another shape.
-        ModelFileError: a damaged directory.
+        ModelError: nothing can be inherited, or `start` is of another shape; or a damaged directory.
     """
     master, tokenizer = load_classifier(teacher), teacher
     if config.vocab_size < master.config.vocab_size:
@@ -127,9 +127,9 @@ def init_student(
         return StudentStart(inherit(config, master, seed), master, tokenizer)
     student = load_classifier(start)
     if student.config != config:
-        raise ConfigError(f"{start}: is not of the student's shape ({student.config}); expected {config}")
+        raise ModelError(f"{start}: is not of the student's shape ({student.config}); expected {config}")
     if (start / "vocab.txt").read_bytes() != (tokenizer / "vocab.txt").read_bytes():
-        raise ConfigError(f"{start}: its vocab.txt is not the one the student is to read; start afresh")
+        raise ModelError(f"{start}: its vocab.txt is not the one the student is to read; start afresh")
     return StudentStart(student, master, tokenizer)
 
 
@@ -142,16 +142,15 @@ def start_factored(directory: str | Path, teacher: PairClassifier) -> PairClassi
         teacher: fine-tuned, of the same shape.
 
     Raises:
-        ConfigError: the encoder is not factored, or not of the teacher's shape.
-        ModelFileError: a damaged directory.
+        ModelError: the encoder is not factored, or not of the teacher's shape; or a damaged directory.
     """
     encoder = encoder_of(load_pretrained(directory))
     if not encoder.config.kronecker:
-        raise ConfigError(f"{directory}: has no Kronecker layers; make a student with `mobilebert factorize`")
+        raise ModelError(f"{directory}: has no Kronecker layers; make a student with `mobilebert factorize`")
     for name in ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"):
         ours, theirs = getattr(encoder.config, name), getattr(teacher.config, name)
         if ours != theirs:
-            raise ConfigError(f"{directory}: {name} {ours} must equal the teacher's {theirs}")
+            raise ModelError(f"{directory}: {name} {ours} must equal the teacher's {theirs}")
     student = PairClassifier(encoder.config, teacher.num_labels)
     student.encoder = encoder
     if encoder.pooler is not None and teacher.encoder.pooler is not None:
@@ -169,7 +168,7 @@ def inputs_of(encoder: Encoder, tokenizer: PairTokenizer, pairs: Sequence[Pair])
         pairs: every second one is read in swapped order; training reads either.
 
     Raises:
-        KroneckerError: no pairs.
+        ModelError: no pairs.
     """
     encoded, size = EncodedPairs.encode(tokenizer, pairs), 50
 

@@ -20,7 +20,8 @@ from tokenizers import Tokenizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from distill.pretraining.shards import META, Corpus, special_tokens, write_shard
-from matching.data.plain_text import CorpusError, check_files, read_documents, split_sentences
+from matching.data.plain_text import check_files, read_documents, split_sentences
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import file_sha256, write_json
 
 SPECIAL = 3  # [CLS] A [SEP] B [SEP]
@@ -68,14 +69,14 @@ def build(
         told: called with finished shards and their tokens so far.
 
     Raises:
-        CorpusError: bad text (`plain_text.read_documents`), no vocabulary, or `out` holds one of other text,
+        DataError: bad text (`plain_text.read_documents`), no vocabulary, or `out` holds one of other text,
             vocabulary or packing.
     """
     tokenizer = vocabulary / "tokenizer.json"
     if not tokenizer.is_file():
-        raise CorpusError(f"{tokenizer}: no such file; a vocabulary is a directory with tokenizer.json")
+        raise DataError(f"{tokenizer}: no such file; a vocabulary is a directory with tokenizer.json")
     if packing.seq_len < 8 or not 0 <= packing.short <= 1 or packing.shard_characters < 1:
-        raise CorpusError(
+        raise DataError(
             f"corpus: seq_len {packing.seq_len} and short {packing.short}; expected at least 8, and 0 to 1"
         )
     check_files(files)
@@ -96,9 +97,7 @@ def build(
             tokens += facts["tokens"]
             told(len(shards), tokens)
         if not sum(s["chunks"] for s in shards):
-            raise CorpusError(
-                "corpus: no document of two sentences; is there a blank line between documents?"
-            )
+            raise DataError("corpus: no document of two sentences; is there a blank line between documents?")
         totals = {
             k: sum(s[k] for s in shards) for k in ("documents", "chunks", "tokens", "dropped_sentences")
         }
@@ -287,7 +286,7 @@ def _same_plan(path: Path, plan: dict[str, Any]) -> None:
         return
     old = json.loads(path.read_text(encoding="utf-8"))
     if different := [name for name in plan if old.get(name) != plan[name]]:
-        raise CorpusError(
+        raise DataError(
             f"{path.parent}: holds a corpus built with other {', '.join(different)}; "
             "use the same settings to resume it, or another --out"
         )

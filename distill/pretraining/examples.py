@@ -16,7 +16,7 @@ from torch import Tensor
 
 from distill.pretraining.masking import mask
 from distill.pretraining.shards import Corpus
-from matching.data.plain_text import CorpusError
+from mobilebert_runtime.errors import DataError
 
 PAIRS = ("nsp", "sop")
 MASKING = ("token", "ngram")
@@ -28,7 +28,7 @@ class ExampleRecipe:
     """What is drawn from a chunk.
 
     Raises:
-        CorpusError: a name is unknown.
+        DataError: a name is unknown.
     """
 
     # nsp: does B follow A, or is it from another document (BERT)? sop: is A before B, or are they swapped
@@ -41,7 +41,7 @@ class ExampleRecipe:
         """Check the names once."""
         for name, value, known in (("pairs", self.pairs, PAIRS), ("masking", self.masking, MASKING)):
             if value not in known:
-                raise CorpusError(f"examples: {name} is {value!r}; expected one of {', '.join(known)}")
+                raise DataError(f"examples: {name} is {value!r}; expected one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ class Examples(torch.utils.data.Dataset[Example]):
         recipe: pairs and masking.
 
     Raises:
-        CorpusError: there are no chunks, or only one document to draw random pairs from.
+        DataError: there are no chunks, or only one document to draw random pairs from.
     """
 
     def __init__(self, corpus: Corpus, chunks: np.ndarray, recipe: ExampleRecipe) -> None:
         self.corpus, self.chunks, self.recipe = corpus, chunks, recipe
         self.documents = corpus.documents[chunks]
         if not len(chunks) or (recipe.pairs == "nsp" and (self.documents == self.documents[0]).all()):
-            raise CorpusError(
+            raise DataError(
                 f"corpus: {len(chunks)} chunks from {len(np.unique(self.documents))} documents; "
                 "next-sentence pairs need two documents or more"
             )
@@ -176,7 +176,7 @@ class Order:
 
     def __init__(self, chunks: np.ndarray, batch_size: int, seed: int) -> None:
         if len(chunks) < batch_size:
-            raise CorpusError(f"corpus: {len(chunks)} training chunks do not fill a batch of {batch_size}")
+            raise DataError(f"corpus: {len(chunks)} training chunks do not fill a batch of {batch_size}")
         self._chunks, self._size, self._seed = chunks, batch_size, seed
         self.steps_per_epoch = len(chunks) // batch_size
         self._epoch, self._order = -1, chunks

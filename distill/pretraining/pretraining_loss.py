@@ -20,7 +20,8 @@ from distill.losses import (
 )
 from distill.pretraining.strategies import PretrainingStage
 from distill.task.distillation_recipes import Weights
-from models import ConfigError, PretrainingHead
+from mobilebert_runtime.errors import ModelError
+from models import PretrainingHead
 from models.layers import EncoderOutput
 from training.engine import LossNormalizers, Parts
 
@@ -76,7 +77,7 @@ class PretrainingLoss(nn.Module):
         stage: its weights, and the layer that learns.
 
     Raises:
-        ConfigError: the loss compares feature maps or heads that differ in size, or there is no teacher.
+        ModelError: the loss compares feature maps or heads that differ in size, or there is no teacher.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class PretrainingLoss(nn.Module):
         self.parts = {n: w for n in UNIT_OF if (w := getattr(stage.weights, n)) > 0}
         asked = _OF_TEACHER & self.parts.keys()
         if asked and teacher is None:
-            raise ConfigError(f"stage {stage.name!r} learns {', '.join(sorted(asked))}; give a teacher")
+            raise ModelError(f"stage {stage.name!r} learns {', '.join(sorted(asked))}; give a teacher")
         self.captures = bool(asked - {"word_distribution"})
         if teacher is not None:
             _check_comparable(student, teacher, stage.weights)
@@ -183,7 +184,7 @@ def _check_comparable(student: PretrainingHead, teacher: PretrainingHead, weight
         same += ["num_attention_heads", "num_hidden_layers"]
     for name in same:
         if getattr(ours, name) != getattr(theirs, name):
-            raise ConfigError(
+            raise ModelError(
                 f"student: {name} {getattr(ours, name)} must equal the teacher's {getattr(theirs, name)}"
             )
 

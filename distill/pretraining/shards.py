@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from matching.data.plain_text import CorpusError
+from mobilebert_runtime.errors import DataError
 
 META = "corpus.json"
 
@@ -78,13 +78,13 @@ class Corpus:
     """A folder that `distill.pretraining.corpus.build` wrote, read through memory maps.
 
     Raises:
-        CorpusError: the folder is no finished corpus.
+        DataError: the folder is no finished corpus.
     """
 
     def __init__(self, folder: Path) -> None:
         path = folder / META
         if not path.is_file():
-            raise CorpusError(f"{folder}: holds no finished corpus ({META}); run `mobilebert corpus build`")
+            raise DataError(f"{folder}: holds no finished corpus ({META}); run `mobilebert corpus build`")
         self.folder = folder
         self.meta: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         counts = [shard["chunks"] for shard in self.meta["shards"]]
@@ -143,7 +143,7 @@ class _Shard:
         try:
             batch = pa.ipc.open_file(pa.memory_map(str(path))).read_all().combine_chunks()
         except (OSError, pa.ArrowInvalid) as error:
-            raise CorpusError(f"{path}: missing or damaged ({error}); build the corpus again") from error
+            raise DataError(f"{path}: missing or damaged ({error}); build the corpus again") from error
         column = batch.column("sentences").chunk(0)
         self.first = column.offsets.to_numpy()  # (chunks + 1,)
         self.starts = column.values.offsets.to_numpy()  # (sentences + 1,)
@@ -161,7 +161,7 @@ def special_tokens(path: Path) -> SpecialTokens:
     """Read them from a tokenizer.json: [CLS], [SEP], [MASK] and [PAD] or <pad>.
 
     Raises:
-        CorpusError: the vocabulary has no such entries.
+        DataError: the vocabulary has no such entries.
     """
     from tokenizers import Tokenizer
 
@@ -176,7 +176,7 @@ def special_tokens(path: Path) -> SpecialTokens:
     ):
         known = [vocabulary[s] for s in spellings if s in vocabulary]
         if not known:
-            raise CorpusError(
+            raise DataError(
                 f"{path}: the vocabulary has no {spellings[0]} token; give one of a BERT or an ALBERT"
             )
         found[name] = known[0]

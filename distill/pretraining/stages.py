@@ -16,7 +16,8 @@ from distill.pretraining.examples import DEVELOPMENT, ExampleRecipe, Examples, c
 from distill.pretraining.pretraining_loss import PretrainingLoss, answer, trained
 from distill.pretraining.shards import Corpus
 from distill.pretraining.strategies import PretrainingStage, stages, strategy
-from models import ConfigError, EncoderConfig, PretrainingHead, build, save_pretrained
+from mobilebert_runtime.errors import ModelError
+from models import EncoderConfig, PretrainingHead, build, save_pretrained
 from training.engine import EngineConfig, checkpoint_activations, parameter_groups, processes, run
 from training.run_directory import claim, weights_hash
 
@@ -41,17 +42,17 @@ def start(
     """The student before the first step.
 
     Raises:
-        ConfigError: the corpus does not fit the config, or the teacher the student.
+        ModelError: the corpus does not fit the config, or the teacher the student.
     """
     vocabulary = corpus.special.vocab_size
     if config.vocab_size != vocabulary or config.max_position_embeddings < corpus.seq_len:
-        raise ConfigError(
+        raise ModelError(
             f"student: {config.vocab_size} words and {config.max_position_embeddings} positions; "
             f"the corpus has {vocabulary} and {corpus.seq_len}"
         )
     chosen = strategy(plan.strategy)
     if chosen.needs_teacher and teacher is None:
-        raise ConfigError(f"strategy {plan.strategy!r} needs a teacher; give one, or strategy 'bare'")
+        raise ModelError(f"strategy {plan.strategy!r} needs a teacher; give one, or strategy 'bare'")
     if chosen.inherits and teacher is not None:
         return inherit_pretraining(config, teacher, plan.engine.seed)
     return cast(PretrainingHead, build(config, "pretraining", seed=plan.engine.seed))

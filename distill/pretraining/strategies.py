@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from distill.task.distillation_recipes import RecipeError, Weights
+from distill.task.distillation_recipes import Weights
+from mobilebert_runtime.errors import OptionError
 
 # MobileBERT Eq. 4 with α = 0.5 (appendix D).
 _DISTIL = {"words": 0.5, "word_distribution": 0.5, "pair": 1.0}
@@ -91,10 +92,10 @@ def strategy(name: str) -> Strategy:
     """Look up a strategy.
 
     Raises:
-        RecipeError: no strategy has this name.
+        OptionError: no strategy has this name.
     """
     if name not in STRATEGIES:
-        raise RecipeError(f"strategy {name!r} is unknown; expected one of {', '.join(STRATEGIES)}")
+        raise OptionError(f"strategy {name!r} is unknown; expected one of {', '.join(STRATEGIES)}")
     return STRATEGIES[name]
 
 
@@ -107,7 +108,7 @@ def stages(
     steps are shared evenly; what does not divide goes to the last layers.
 
     Raises:
-        RecipeError: there are fewer transfer steps than layers.
+        OptionError: there are fewer transfer steps than layers.
     """
     out = []
     for phase in plan.phases:
@@ -118,7 +119,7 @@ def stages(
         }[phase.budget]
         if phase.learns == "layer by layer":
             if steps < layers:
-                raise RecipeError(f"{steps} transfer steps for {layers} layers; give each at least one")
+                raise OptionError(f"{steps} transfer steps for {layers} layers; give each at least one")
             ends = [steps * (i + 1) // layers for i in range(layers)]
             for layer, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
                 name = f"{phase.name}-{layer + 1:02d}"

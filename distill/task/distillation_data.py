@@ -15,9 +15,9 @@ from distill.task.task_distillation import TaskTargets
 from matching.data.labelled_pairs import LabelledPairs, read_split
 from matching.data.mining import mine_pairs
 from matching.length_bias.length_prior import LengthPrior, adjusted
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import ConfigError
 from training.encoded_pairs import TRAIN_LENGTH, predict_logits
 from training.run_directory import values_hash, weights_hash
 
@@ -55,7 +55,7 @@ def gather(data: Path, mined_pairs: int, seed: int = 0) -> DistillationData:
     Pairs of dev.tsv and, where there is one, test.tsv are never mined.
 
     Raises:
-        PairFileError: train.tsv or dev.tsv is missing or has bad rows.
+        DataError: train.tsv or dev.tsv is missing or has bad rows.
     """
     train, dev = read_split(data, "train"), read_split(data, "dev")
     held_out = dev.pairs + (read_split(data, "test").pairs if (data / "test.tsv").is_file() else [])
@@ -117,14 +117,14 @@ def task_targets(distillation_data: DistillationData, logits: np.ndarray, streng
         strength: 0 leaves the bias as the teachers learned it; 1 is what Bayes asks for.
 
     Raises:
-        ConfigError: a strength for other than two classes.
-        LengthPriorError: a category without both labels.
+        ModelError: a strength for other than two classes.
+        DataError: a category without both labels.
     """
     weights, known = np.ones(len(distillation_data.pairs)), len(distillation_data.train.pairs)
     if not strength:
         return TaskTargets(logits, weights)
     if logits.shape[1] != 2:
-        raise ConfigError(
+        raise ModelError(
             f"levelling length divergence needs two classes, the teachers have {logits.shape[1]}"
         )
     prior = LengthPrior.fit(*distillation_data.train)

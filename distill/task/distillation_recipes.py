@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mobilebert_runtime.errors import OptionError
 from training.loop import LoopConfig
-
-
-class RecipeError(ValueError):
-    """No recipe has this name."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -156,8 +151,8 @@ def recipe(name: str) -> Recipe:
     """Look up a recipe.
 
     Raises:
-        RecipeError: no recipe has this name.
+        OptionError: no recipe has this name.
     """
     if name not in RECIPES:
-        raise RecipeError(f"distillation recipe {name!r} is unknown; expected one of {', '.join(RECIPES)}")
+        raise OptionError(f"distillation recipe {name!r} is unknown; expected one of {', '.join(RECIPES)}")
     return RECIPES[name]

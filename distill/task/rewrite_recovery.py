@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from distill.task.distillation_recipes import Recipe, RecipeError, Stage, Weights
+from distill.task.distillation_recipes import Recipe, Stage, Weights
+from mobilebert_runtime.errors import OptionError
 from training.loop import LoopConfig
 
 _TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
@@ -26,10 +27,10 @@ def recovery_recipe(examples: int, steps: int, batch_size: int = 64, seed: int =
         seed: of order and dropout.
 
     Raises:
-        RecipeError: fewer steps than stages.
+        OptionError: fewer steps than stages.
     """
     if steps < len(_STAGES):
-        raise RecipeError(
+        raise OptionError(
             f"recovery in {steps} steps: expected at least one for each of {len(_STAGES)} stages"
         )
     a_pass = -(-examples // batch_size)

@@ -21,8 +21,9 @@ from distill.losses import (
 )
 from distill.task.distillation_recipes import Recipe, Stage, Weights
 from distill.task.kronecker_loss import imitation_loss
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import ConfigError, PairClassifier
+from models import PairClassifier
 from models.layers import Encoder, EncoderOutput, additive_mask
 from training.encoded_pairs import TRAIN_LENGTH, EncodedPairs, dev_figures, predict_logits, swap_flags
 from training.loop import Batch, train
@@ -66,10 +67,10 @@ def distil(
 
     Raises:
         ResumeError: `out` holds a run of another teacher, student, seed, recipe, data or targets.
-        ConfigError: targets for a recipe whose task stage imitates one teacher's layers.
+        ModelError: targets for a recipe whose task stage imitates one teacher's layers.
     """
     if targets is not None and recipe.imitates:
-        raise ConfigError("this recipe imitates the layers of one teacher; it takes no targets of several")
+        raise ModelError("this recipe imitates the layers of one teacher; it takes no targets of several")
     known: dict[str, Any] = {
         "teacher": weights_hash(teacher),
         "student": weights_hash(student),

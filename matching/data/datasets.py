@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from matching.data.labelled_pairs import read_table
-from matching.data.table_files import PairFileError
 from matching.length_bias.bias_audit import Mode
 from matching.length_bias.debiased_sets import debias
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
 
 TrainSet = Literal["original", "adversarial"]
@@ -49,7 +49,7 @@ class DataSet:
         """A part, and the lines of its rows in the file.
 
         Raises:
-            PairFileError: the file cannot be read.
+            DataError: the file cannot be read.
         """
         table = read_table(self.file(name), self.group)
         return Examples(table.pairs, np.asarray(table.labels, np.int64), table.groups), table.lines
@@ -76,10 +76,10 @@ def find_data(folder: Path, group: str | None = None) -> DataSet:
     """A data set by its folder; `group` is the column of the query key, where it holds lists.
 
     Raises:
-        PairFileError: no train.tsv there.
+        DataError: no train.tsv there.
     """
     if not (folder / "train.tsv").is_file():
-        raise PairFileError(f"{folder}: no train.tsv there; give a folder with train.tsv and perhaps dev.tsv")
+        raise DataError(f"{folder}: no train.tsv there; give a folder with train.tsv and perhaps dev.tsv")
     return DataSet(folder.resolve().name, folder, group, (folder / "dev.tsv").is_file())
 
 
@@ -104,10 +104,10 @@ def training_part(
             their comparison.
 
     Raises:
-        PairFileError: a file cannot be read, or the name of the training set is unknown.
+        DataError: a file cannot be read, or the name of the training set is unknown.
     """
     if train_set not in TRAIN_SETS:
-        raise PairFileError(f"training set {train_set!r} is unknown; expected one of {', '.join(TRAIN_SETS)}")
+        raise DataError(f"training set {train_set!r} is unknown; expected one of {', '.join(TRAIN_SETS)}")
     train, lines = data.read("train")
     pool = {"original": np.ones(len(train), bool)}
     if train_set == "adversarial" or equal_size:

@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from matching.data.pairs import Columns, find_columns
-from matching.data.table_files import PairFileError, open_table
+from matching.data.table_files import open_table
 from matching.evaluation import metrics
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
 from training.encoded_pairs import EncodedPairs, predict_logits, swap_flags
@@ -23,12 +24,6 @@ from training.loop import Batch, LoopConfig, train
 MAX_LENGTH = 128  # tokens, as BERT fine-tunes GLUE
 # Without a dev.tsv every tenth training row is held back: a fixed split, the same for every model.
 HELD_BACK = 10
-
-
-class TaskError(ValueError):
-    """No task has this name, or its figures are undefined for what was predicted."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -63,10 +58,10 @@ def find_task(name: str) -> Task:
     """Look up a task.
 
     Raises:
-        TaskError: no task has this name.
+        DataError: no task has this name.
     """
     if name not in TASKS:
-        raise TaskError(f"task {name!r} is unknown; expected one of {', '.join(TASKS)}, squad")
+        raise DataError(f"task {name!r} is unknown; expected one of {', '.join(TASKS)}, squad")
     return TASKS[name]
 
 
@@ -74,7 +69,7 @@ def read_task(folder: Path, task: Task) -> dict[str, TaskData]:
     """`train`, `dev` and, where the folder has it, `test`: TSV files with a label column and two texts.
 
     Raises:
-        PairFileError: a file is missing, damaged, or holds a label that the task does not have.
+        DataError: a file is missing, damaged, or holds a label that the task does not have.
     """
     data = {"train": read_file(folder / "train.tsv", task)}
     if (folder / "dev.tsv").is_file():
@@ -96,32 +91,30 @@ def read_file(path: Path, task: Task) -> TaskData:
     table = open_table(path)
     columns = find_columns(table.columns, path, Columns("", ""))
     if columns.label is None:
-        raise PairFileError(f"{path}: no column label or score; has {', '.join(table.columns)}")
+        raise DataError(f"{path}: no column label or score; has {', '.join(table.columns)}")
     pairs: list[Pair] = []
     targets: list[float] = []
     for block in table.blocks([columns.text_a, columns.text_b, columns.label]):
         if block.bad:
             problem = block.bad[0]
-            raise PairFileError(f"{path}: line {problem.line}: {problem.reason}; mend or remove it")
+            raise DataError(f"{path}: line {problem.line}: {problem.reason}; mend or remove it")
         first, second, labels = block.values
         pairs += zip(first, second, strict=True)
         targets += [_target(*row, task, path) for row in zip(labels, block.lines, strict=True)]
     if not pairs:
-        raise PairFileError(f"{path}: no row; expected labelled pairs")
+        raise DataError(f"{path}: no row; expected labelled pairs")
     return TaskData(pairs, np.array(targets, np.int64 if task.labels else np.float32))
 
 
 def _target(label: str, line: int, task: Task, path: Path) -> float:
     if task.labels:
         if label not in task.labels:
-            raise PairFileError(
-                f"{path}: line {line}: label {label!r}; this task has {', '.join(task.labels)}"
-            )
+            raise DataError(f"{path}: line {line}: label {label!r}; this task has {', '.join(task.labels)}")
         return task.labels.index(label)
     try:
         return float(label)
     except ValueError as error:
-        raise PairFileError(f"{path}: line {line}: score {label!r} is not a number") from error
+        raise DataError(f"{path}: line {line}: score {label!r} is not a number") from error
 
 
 def task_figures(task: Task, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
@@ -133,7 +126,7 @@ def task_figures(task: Task, targets: np.ndarray, outputs: np.ndarray) -> dict[s
         outputs: (N, C) logits, or (N, 1) predicted scores.
 
     Raises:
-        TaskError: a correlation of constant predictions.
+        DataError: a correlation of constant predictions.
     """
     if task.labels:
         found = outputs.argmax(1)
@@ -143,7 +136,7 @@ def task_figures(task: Task, targets: np.ndarray, outputs: np.ndarray) -> dict[s
         return values
     predicted = outputs[:, 0].astype(np.float64)
     if np.ptp(predicted) == 0 or np.ptp(targets) == 0:
-        raise TaskError("all predicted scores are equal; their correlation is undefined: train longer")
+        raise DataError("all predicted scores are equal; their correlation is undefined: train longer")
     return {
         "spearman": float(spearmanr(targets, predicted).statistic),
         "pearson": float(pearsonr(targets, predicted).statistic),

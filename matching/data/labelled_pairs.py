@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from matching.data.pairs import PairTable, read_pairs
-from matching.data.table_files import PairFileError
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
 
 
@@ -38,11 +38,11 @@ def read_table(path: Path, group: str | None = None) -> PairTable:
         group: column of the query key, for lists.
 
     Raises:
-        PairFileError: the file is missing, has bad rows, or its labels are not 0, 1, ….
+        DataError: the file is missing, has bad rows, or its labels are not 0, 1, ….
     """
     table = read_pairs(path, group=group)
     if len(table.problems):
-        raise PairFileError(f"{path}: {'; '.join(table.problems.describe())}; mend or remove these rows")
+        raise DataError(f"{path}: {'; '.join(table.problems.describe())}; mend or remove these rows")
     labels = table.labels
     if (
         labels is None
@@ -50,5 +50,5 @@ def read_table(path: Path, group: str | None = None) -> PairTable:
         or labels.min() < 0
         or not np.array_equal(labels, labels.astype(int))
     ):
-        raise PairFileError(f"{path}: labels must be class numbers 0, 1, …")
+        raise DataError(f"{path}: labels must be class numbers 0, 1, …")
     return table

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from matching.data.table_files import PairFileError, Problem, Reason, open_table
+from matching.data.table_files import Problem, Reason, open_table
+from mobilebert_runtime.errors import DataError
 
 __all__ = [
     "KNOWN_LABELS",
     "KNOWN_TEXTS",
     "Columns",
-    "PairFileError",
+    "DataError",
     "PairTable",
     "Problem",
     "Problems",
@@ -140,7 +141,7 @@ def read_pairs(
         with_labels: False looks at no label column, so that a file to be scored may hold any.
 
     Raises:
-        PairFileError: no file, not a table, a column is missing, or no row is usable. A bad row is no error:
+        DataError: no file, not a table, a column is missing, or no row is usable. A bad row is no error:
             it is left out and listed in `problems`.
     """
     parts = list(scan_pairs(path, text_a, text_b, label, group, positive=positive, with_labels=with_labels))
@@ -190,7 +191,7 @@ def scan_pairs(
         progress: called after each part with what is read and the whole, in bytes (Parquet: rows).
 
     Raises:
-        PairFileError: as `read_pairs`; "no usable row" comes at the end.
+        DataError: as `read_pairs`; "no usable row" comes at the end.
     """
     table = open_table(path)
     columns = find_columns(table.columns, path, Columns(text_a or "", text_b or "", label, group))
@@ -211,14 +212,14 @@ def scan_pairs(
             progress(block.done, table.size)
     if not usable:
         advice = "; name the positive label with --positive" if Reason.LABEL in problems.lines else ""
-        raise PairFileError(f"{path}: no usable pair ({'; '.join(problems.describe()) or 'no rows'}){advice}")
+        raise DataError(f"{path}: no usable pair ({'; '.join(problems.describe()) or 'no rows'}){advice}")
 
 
 def find_columns(header: Sequence[str], path: str | Path, asked: Columns) -> Columns:
     """Resolve the columns asked for ("" and None: find one) against a header.
 
     Raises:
-        PairFileError: a column is missing, named twice, or no known pair of text columns is there.
+        DataError: a column is missing, named twice, or no known pair of text columns is there.
     """
     has = f"the file has {', '.join(header)}" if len(header) <= 30 else f"the file has {len(header)} columns"
     for name, flag in (
@@ -229,17 +230,17 @@ def find_columns(header: Sequence[str], path: str | Path, asked: Columns) -> Col
     ):
         if name and header.count(name) != 1:
             fault = "no column" if name not in header else "more than one column"
-            raise PairFileError(f"{path}: {fault} {name!r} for {flag}; {has}")
+            raise DataError(f"{path}: {fault} {name!r} for {flag}; {has}")
     text_a, text_b = asked.text_a, asked.text_b
     if bool(text_a) != bool(text_b):
-        raise PairFileError(f"{path}: only one text column is named; give both --text-a and --text-b; {has}")
+        raise DataError(f"{path}: only one text column is named; give both --text-a and --text-b; {has}")
     if not text_a:
         known = [pair for pair in KNOWN_TEXTS if header.count(pair[0]) == header.count(pair[1]) == 1]
         if not known:
-            raise PairFileError(f"{path}: no known text columns; name them with --text-a and --text-b; {has}")
+            raise DataError(f"{path}: no known text columns; name them with --text-a and --text-b; {has}")
         text_a, text_b = known[0]
     if text_a == text_b:
-        raise PairFileError(f"{path}: column {text_a!r} is asked for as both texts; name two columns; {has}")
+        raise DataError(f"{path}: column {text_a!r} is asked for as both texts; name two columns; {has}")
     label = asked.label or next((name for name in KNOWN_LABELS if header.count(name) == 1), None)
     return Columns(text_a, text_b, label, asked.group or None)
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from mobilebert_runtime.errors import DataError
+
 # The end of a sentence: a full stop, question or exclamation mark and closing quotes, then white space and
 # something that can begin the next one.
 _END = re.compile(r"(?<=[.!?])[\"'”’)\]]*(\s+)(?=[\"'“‘(\[]*[A-Z0-9])")
@@ -20,12 +22,6 @@ _ABBREVIATION = re.compile(
 _OPENERS: dict[str, Callable[..., IO[str]]] = {".xz": lzma.open, ".gz": gzip.open, ".txt": open}
 
 
-class CorpusError(ValueError):
-    """A corpus file that is missing, damaged or not text, or too little of it for what was asked."""
-
-    exit_code = 2
-
-
 def read_documents(paths: Sequence[Path]) -> Iterator[list[str]]:
     """The non-empty lines of each document of the files; a blank line or the end of a file ends a document.
 
@@ -33,7 +29,7 @@ def read_documents(paths: Sequence[Path]) -> Iterator[list[str]]:
         paths: UTF-8 text, one paragraph a line: .txt, .txt.xz or .txt.gz.
 
     Raises:
-        CorpusError: no file, one that is not there, of another kind, truncated, or not UTF-8.
+        DataError: no file, one that is not there, of another kind, truncated, or not UTF-8.
     """
     check_files(paths)
     for path in paths:
@@ -49,14 +45,14 @@ def read_documents(paths: Sequence[Path]) -> Iterator[list[str]]:
 
 
 def check_files(paths: Sequence[Path]) -> None:
-    """Raise `CorpusError` for no file, one that is not there, or one of another kind."""
+    """Raise `DataError` for no file, one that is not there, or one of another kind."""
     if not paths:
-        raise CorpusError("no corpus file given; give one or more .txt, .txt.xz or .txt.gz files")
+        raise DataError("no corpus file given; give one or more .txt, .txt.xz or .txt.gz files")
     for path in paths:
         if not path.is_file():
-            raise CorpusError(f"{path}: no such file; give a text file with one paragraph a line")
+            raise DataError(f"{path}: no such file; give a text file with one paragraph a line")
         if path.suffix not in _OPENERS:
-            raise CorpusError(f"{path}: unknown ending; expected one of {', '.join(_OPENERS)}")
+            raise DataError(f"{path}: unknown ending; expected one of {', '.join(_OPENERS)}")
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -64,9 +60,9 @@ def _lines(path: Path) -> Iterator[str]:
         with _OPENERS[path.suffix](path, "rt", encoding="utf-8") as file:
             yield from file
     except (lzma.LZMAError, EOFError, gzip.BadGzipFile) as error:
-        raise CorpusError(f"{path}: damaged or truncated ({error}); fetch it again") from error
+        raise DataError(f"{path}: damaged or truncated ({error}); fetch it again") from error
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{path}: not UTF-8 ({error}); convert it first") from error
+        raise DataError(f"{path}: not UTF-8 ({error}); convert it first") from error
 
 
 def split_sentences(paragraph: str) -> list[str]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from matching.evaluation import squad_metrics
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import SpanQA
 from training.loop import Batch, LoopConfig, train
@@ -22,12 +23,6 @@ from training.loop import Batch, LoopConfig, train
 MAX_LENGTH, OVERLAP, QUESTION_LENGTH = 384, 128, 64  # tokens, as BERT fine-tunes SQuAD
 ANSWER_LENGTH = 30  # tokens of the longest answer that is looked for
 CANDIDATES = 20  # best starts and ends of a window that are paired up
-
-
-class SquadFileError(ValueError):
-    """A SQuAD file is missing or is not one."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -66,10 +61,10 @@ def read_squad(path: Path) -> list[Question]:
     """All questions of a v1.1 or v2 file.
 
     Raises:
-        SquadFileError: no such file, not SQuAD's JSON, or an answer that is not at its place in the text.
+        DataError: no such file, not SQuAD's JSON, or an answer that is not at its place in the text.
     """
     if not path.is_file():
-        raise SquadFileError(f"{path}: no such file; give a folder with train*.json and dev*.json")
+        raise DataError(f"{path}: no such file; give a folder with train*.json and dev*.json")
     questions = []
     try:
         for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
@@ -81,16 +76,16 @@ def read_squad(path: Path) -> list[Question]:
                     starts = tuple(int(answer["answer_start"]) for answer in answers)
                     for text, start in zip(texts, starts, strict=True):
                         if context[start : start + len(text)] != text:
-                            raise SquadFileError(
+                            raise DataError(
                                 f"{path}: question {entry['id']!r}: no {text!r} at character {start}"
                             )
                     questions.append(Question(entry["id"], entry["question"], context, texts, starts))
     except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, SquadFileError):
+        if isinstance(error, DataError):
             raise
-        raise SquadFileError(f"{path}: not a SQuAD file ({type(error).__name__}: {error})") from error
+        raise DataError(f"{path}: not a SQuAD file ({type(error).__name__}: {error})") from error
     if not questions:
-        raise SquadFileError(f"{path}: no question in it")
+        raise DataError(f"{path}: no question in it")
     return questions
 
 
@@ -98,11 +93,11 @@ def find_split(folder: Path, name: str) -> Path:
     """The one file `name`*.json of a folder, such as train-v2.0.json.
 
     Raises:
-        SquadFileError: none, or several.
+        DataError: none, or several.
     """
     found = sorted(folder.glob(f"{name}*.json"))
     if len(found) != 1:
-        raise SquadFileError(f"{folder}: {len(found)} files {name}*.json; expected one")
+        raise DataError(f"{folder}: {len(found)} files {name}*.json; expected one")
     return found[0]
 
 

@@ -12,15 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mobilebert_runtime.errors import DataError
+
 BLOCK_BYTES = 4 << 20  # what is held in memory at once, as raw text
 BLOCK_ROWS = 20_000
 MAX_LINE_BYTES = 64 << 20  # no text pair is longer; keeps memory bounded on a file without newlines
-
-
-class PairFileError(ValueError):
-    """A file that cannot be read as a table of text pairs at all; one bad row is reported, not raised."""
-
-    exit_code = 2
 
 
 class Reason(StrEnum):
@@ -73,22 +69,22 @@ def open_table(path: str | Path) -> TableFile:
     """The reader for a file, chosen by the ending of its name; the header is read and checked now.
 
     Raises:
-        PairFileError: nothing there, a directory, empty, an unknown ending, or not a table of that kind.
+        DataError: nothing there, a directory, empty, an unknown ending, or not a table of that kind.
     """
     path = Path(path)
     if path.is_dir():
-        raise PairFileError(f"{path}: a directory; give one {' '.join(FORMATS)} file")
+        raise DataError(f"{path}: a directory; give one {' '.join(FORMATS)} file")
     if not path.is_file():
-        raise PairFileError(f"{path}: no such file")
+        raise DataError(f"{path}: no such file")
     reader = FORMATS.get(path.suffix.lower())
     if reader is None:
-        raise PairFileError(f"{path}: unknown ending {path.suffix!r}; expected one of {' '.join(FORMATS)}")
+        raise DataError(f"{path}: unknown ending {path.suffix!r}; expected one of {' '.join(FORMATS)}")
     try:
         if path.stat().st_size == 0:
-            raise PairFileError(f"{path}: the file is empty; expected a header and at least one row")
+            raise DataError(f"{path}: the file is empty; expected a header and at least one row")
         return reader(path)
     except OSError as error:
-        raise PairFileError(f"{path}: cannot be read ({error.strerror or error})") from error
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 class TsvFile:
@@ -133,7 +129,7 @@ class CsvFile:
         _header_text(path)  # not a text file at all: say so before the CSV parser trips over it
         _, _, header = next(self._records())
         if not isinstance(header, list):
-            raise PairFileError(f"{path}: the header is no CSV line ({header.detail}); expected column names")
+            raise DataError(f"{path}: the header is no CSV line ({header.detail}); expected column names")
         self.columns = header
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
@@ -186,7 +182,7 @@ class CsvFile:
                 return
             except csv.Error as error:
                 if "end of data" in str(error) or "field limit" in str(error):
-                    raise PairFileError(
+                    raise DataError(
                         f"{self.path}: line {first_line}: a quotation mark opens a field and none closes it; "
                         "close it, or save the file as .tsv where quotation marks are ordinary characters"
                     ) from error
@@ -206,9 +202,9 @@ class JsonLinesFile:
         try:
             first = json.loads(_header_text(path))
         except (ValueError, RecursionError) as error:
-            raise PairFileError(f"{path}: line 1 is not JSON ({error}); expected an object a line") from error
+            raise DataError(f"{path}: line 1 is not JSON ({error}); expected an object a line") from error
         if not isinstance(first, dict):
-            raise PairFileError(f"{path}: line 1 is a JSON {type(first).__name__}; expected an object a line")
+            raise DataError(f"{path}: line 1 is a JSON {type(first).__name__}; expected an object a line")
         self.columns = list(first)
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
@@ -243,7 +239,7 @@ class ParquetFile:
         try:
             self._file = pq.ParquetFile(path)
         except (pa.ArrowException, OSError) as error:
-            raise PairFileError(f"{path}: not a Parquet file ({error}); check how it was written") from error
+            raise DataError(f"{path}: not a Parquet file ({error}); check how it was written") from error
         self.columns = list(self._file.schema_arrow.names)
         self.size = self._file.metadata.num_rows
 
@@ -281,13 +277,13 @@ def _header_text(path: Path) -> str:
     """The first line without its byte-order mark and newline."""
     first = next(_line_blocks(path))[1].split(b"\n", 1)[0]
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise PairFileError(f"{path}: UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)")
+        raise DataError(f"{path}: UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)")
     try:
         text = first.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise PairFileError(f"{path}: line 1 is not UTF-8 text; expected a UTF-8 text table") from error
+        raise DataError(f"{path}: line 1 is not UTF-8 text; expected a UTF-8 text table") from error
     if "\0" in text:
-        raise PairFileError(f"{path}: line 1 holds NUL bytes; expected a UTF-8 text table")
+        raise DataError(f"{path}: line 1 holds NUL bytes; expected a UTF-8 text table")
     return text.rstrip("\r")
 
 
@@ -308,7 +304,7 @@ def _line_blocks(path: Path) -> Iterator[tuple[int, bytes, int]]:
             else:
                 carry += chunk
             if len(carry) > MAX_LINE_BYTES:
-                raise PairFileError(
+                raise DataError(
                     f"{path}: line {line} is longer than {MAX_LINE_BYTES >> 20} MiB; "
                     "expected one row a line, ended by a newline"
                 )

@@ -8,13 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mobilebert_runtime.errors import DataError
+
 ECE_BINS = 15
-
-
-class MetricError(ValueError):
-    """Labels and scores that no metric is defined for."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ def balanced_accuracy(labels: np.ndarray, predictions: np.ndarray) -> float:
     """Mean recall over the classes of `labels` ("BA" of Table 2).
 
     Raises:
-        MetricError: one class only, where it would be no more than a recall.
+        DataError: one class only, where it would be no more than a recall.
     """
     from sklearn.metrics import balanced_accuracy_score
 
@@ -101,7 +97,7 @@ def auc(labels: np.ndarray, scores: np.ndarray) -> float:
     """Area under the ROC curve: the chance that a positive outscores a negative, a tie counting one half.
 
     Raises:
-        MetricError: one class only.
+        DataError: one class only.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -118,7 +114,7 @@ def expected_calibration_error(labels: np.ndarray, probabilities: np.ndarray, bi
     """
     labels, probabilities = _binary(labels), _finite(probabilities, len(labels))
     if probabilities.min() < 0 or probabilities.max() > 1:
-        raise MetricError(
+        raise DataError(
             f"probabilities span {probabilities.min():.3g} to {probabilities.max():.3g}; expected 0 to 1"
         )
     confidence = np.maximum(probabilities, 1 - probabilities)
@@ -142,18 +138,18 @@ def ranking(labels: np.ndarray, scores: np.ndarray, groups: Sequence[Hashable]) 
         groups: N query keys; the rows of a query need not be adjacent.
 
     Raises:
-        MetricError: no query has a relevant document.
+        DataError: no query has a relevant document.
     """
     import ir_measures
 
     labels, scores = _binary(labels), _finite(scores, len(labels))
     if len(groups) != len(labels):
-        raise MetricError(f"{len(groups)} group keys for {len(labels)} labels; expected one a row")
+        raise DataError(f"{len(groups)} group keys for {len(labels)} labels; expected one a row")
     number: dict[Hashable, int] = {}
     query = np.array([number.setdefault(key, len(number)) for key in groups], np.int64)
     relevant = np.bincount(query, labels, len(number)) > 0
     if not relevant.any():
-        raise MetricError("no query has a relevant document; MAP and MRR are undefined")
+        raise DataError("no query has a relevant document; MAP and MRR are undefined")
     rows = np.flatnonzero(relevant[query])
     order = rows[np.lexsort((labels[rows], -scores[rows]))]  # descending score, irrelevant first
     # A position in this order is a score without ties: ir-measures has nothing left to break.
@@ -207,7 +203,7 @@ def wilson(successes: int, count: int, confidence: float = 0.95) -> tuple[float,
     from scipy.stats import binomtest
 
     if not 0 <= successes <= count:
-        raise MetricError(f"{successes} successes of {count}; expected 0 ≤ successes ≤ count")
+        raise DataError(f"{successes} successes of {count}; expected 0 ≤ successes ≤ count")
     if count == 0:
         return 0.0, 1.0
     interval = binomtest(successes, count).proportion_ci(confidence, method="wilson")
@@ -254,7 +250,7 @@ def bootstrap(
 def _classes(labels: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     labels, predictions = np.asarray(labels), np.asarray(predictions)
     if labels.ndim != 1 or labels.shape != predictions.shape or not len(labels):
-        raise MetricError(
+        raise DataError(
             f"labels {labels.shape} and predictions {predictions.shape}; expected (N,) both, N ≥ 1"
         )
     return labels, predictions
@@ -263,18 +259,18 @@ def _classes(labels: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, n
 def _binary(labels: np.ndarray) -> np.ndarray:
     labels = np.asarray(labels)
     if labels.ndim != 1 or not len(labels):
-        raise MetricError(f"labels have shape {labels.shape}; expected (N,), N ≥ 1")
+        raise DataError(f"labels have shape {labels.shape}; expected (N,), N ≥ 1")
     if not np.isin(labels, (0, 1)).all():
-        raise MetricError(f"labels hold {np.unique(labels)[:5]}; expected 0 and 1")
+        raise DataError(f"labels hold {np.unique(labels)[:5]}; expected 0 and 1")
     return labels.astype(np.int64)
 
 
 def _finite(scores: np.ndarray, count: int) -> np.ndarray:
     scores = np.asarray(scores, np.float64)
     if scores.shape != (count,):
-        raise MetricError(f"scores have shape {scores.shape}; expected ({count},) as the labels")
+        raise DataError(f"scores have shape {scores.shape}; expected ({count},) as the labels")
     if not np.isfinite(scores).all():
-        raise MetricError(
+        raise DataError(
             f"{int((~np.isfinite(scores)).sum())} scores are NaN or infinite; the matcher is broken"
         )
     return scores
@@ -282,4 +278,4 @@ def _finite(scores: np.ndarray, count: int) -> np.ndarray:
 
 def _two_classes(labels: np.ndarray, what: str) -> None:
     if len(np.unique(labels)) < 2:
-        raise MetricError(f"all {len(labels)} labels are {labels[0]}; {what} needs two classes")
+        raise DataError(f"all {len(labels)} labels are {labels[0]}; {what} needs two classes")

@@ -12,8 +12,9 @@ from matching.data.datasets import TEST_SEED
 from matching.evaluation import metrics
 from matching.evaluation.confidence_intervals import calibration_interval, classification_intervals
 from matching.length_bias.bias_measures import length_probe, tpr_gap
-from matching.length_bias.debiased_sets import DebiasError, level
+from matching.length_bias.debiased_sets import level
 from matching.length_bias.length_divergence import CATEGORIES, Quartiles, pairwise, word_counts
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
 
 
@@ -45,8 +46,7 @@ def evaluate(
         and its figures, or None with the reason in `adversarial_missing`.
 
     Raises:
-        MetricError: other labels, or arrays of different lengths.
-        LengthDivergenceError: a text without words.
+        DataError: other labels, or arrays of different lengths; or a text without words.
     """
     divergence = pairwise(*(word_counts(side) for side in zip(*pairs, strict=True)))
     cuts = quartiles or Quartiles.of(divergence)
@@ -57,7 +57,7 @@ def evaluate(
     }
     try:
         rows, _ = level(divergence, labels == 1, cuts, seed=seed)
-    except DebiasError as error:
+    except DataError as error:
         return record | {"adversarial": None, "adversarial_missing": str(error)}
     fair = figures([pairs[i] for i in rows], labels[rows], probabilities[rows], threshold, category[rows])
     return record | {"adversarial": {"seed": seed} | fair}

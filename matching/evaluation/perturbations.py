@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from matching.evaluation import metrics
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
 
 Score = Callable[[Sequence[Pair]], np.ndarray]  # N pairs → (N,) in [0, 1]
@@ -21,12 +22,6 @@ Score = Callable[[Sequence[Pair]], np.ndarray]  # N pairs → (N,) in [0, 1]
 PADDING = ("please", "thanks", "kindly")
 DEFAULT_PAIRS = 1000  # an interval of ± 2 points around a flip rate of 10%
 _WORD = re.compile(r"(?<!\w)[^\W\d_]{4,}(?!\w)")  # of at least four letters and nothing else
-
-
-class InvarianceError(ValueError):
-    """Pairs or scores that nothing can be measured on."""
-
-    exit_code = 2
 
 
 class Perturbation(NamedTuple):
@@ -143,10 +138,10 @@ def invariances(
         Δ score; `flipped`, the share of decisions that change. All with 95% intervals, None of no pair.
 
     Raises:
-        InvarianceError: no pairs.
+        DataError: no pairs.
     """
     if not pairs:
-        raise InvarianceError("no pairs; give a file with at least one")
+        raise DataError("no pairs; give a file with at least one")
     before = score(pairs).astype(np.float64)
     rows = []
     for one in perturbations:

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from matching.data.pairs import Columns, PairFileError, PairTable, Problems, scan_pairs
+from matching.data.pairs import Columns, PairTable, Problems, scan_pairs
 from matching.length_bias.length_divergence import (
     CATEGORIES,
     LARGE_NUMBER,
@@ -34,15 +34,10 @@ from matching.length_bias.length_divergence import (
     pairwise,
     word_counts,
 )
+from mobilebert_runtime.errors import DataError
 
 Mode = Literal["pairwise", "listwise"]
 MERGE_AT = 500_000  # distinct divergences held apart before they are merged
-
-
-class AuditError(ValueError):
-    """A file without positives or without negatives: it has no ratio to audit."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -156,8 +151,7 @@ def audit(
         progress: called with what is read and the whole, in bytes (Parquet: rows).
 
     Raises:
-        PairFileError: the file cannot be read as labelled pairs.
-        AuditError: no positive or no negative pair.
+        DataError: the file cannot be read as labelled pairs; or no positive or no negative pair.
     """
     found = _Histogram() if group is None else _Lists()
     problems = Problems()
@@ -172,7 +166,7 @@ def audit(
     if not counts.sum(axis=1).all():
         missing = "positive" if counts[0].sum() else "negative"
         left_out = "".join(f"; left out {line}" for line in problems.describe())
-        raise AuditError(
+        raise DataError(
             f"{path}: no {missing} pair among {counts.sum():,}, so there is no ratio to audit{left_out}"
         )
     mode: Mode = "pairwise" if group is None else "listwise"
@@ -205,7 +199,7 @@ def load_quartiles(path: str | Path, mode: Mode, **columns: str | None) -> Quart
     """The quartiles an earlier audit or debias recorded as JSON, or those of a file of pairs.
 
     Raises:
-        PairFileError: neither of the two, or quartiles of the other definition.
+        DataError: neither of the two, or quartiles of the other definition.
     """
     path = Path(path)
     if path.suffix.lower() != ".json":
@@ -215,11 +209,11 @@ def load_quartiles(path: str | Path, mode: Mode, **columns: str | None) -> Quart
         quartiles = Quartiles(*(float(cut) for cut in report["quartiles"]))
         recorded = report["mode"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PairFileError(
+        raise DataError(
             f"{path}: no quartiles in it ({error}); give the JSON of an audit or a debias"
         ) from error
     if recorded != mode:
-        raise PairFileError(f"{path}: holds {recorded} quartiles, but this is a {mode} audit (see --group)")
+        raise DataError(f"{path}: holds {recorded} quartiles, but this is a {mode} audit (see --group)")
     return quartiles
 
 
@@ -227,10 +221,10 @@ def divergence_of(part: PairTable, path: str | Path) -> np.ndarray:
     """Eq. (1) of every pair, (N,).
 
     Raises:
-        PairFileError: the file has no label column, so that there is nothing to audit.
+        DataError: the file has no label column, so that there is nothing to audit.
     """
     if part.labels is None:
-        raise PairFileError(f"{path}: no known label column; name it with --label")
+        raise DataError(f"{path}: no known label column; name it with --label")
     return pairwise(word_counts(part.text_a), word_counts(part.text_b))
 
 

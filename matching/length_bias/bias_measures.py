@@ -42,7 +42,7 @@ def tpr_gap(
         seed: of the draws.
 
     Raises:
-        MetricError: other labels, or arrays of different lengths.
+        DataError: other labels, or arrays of different lengths.
     """
     rates = metrics.true_positive_rate(labels, predictions, category)
     first, last = rates[1], rates[4]
@@ -64,7 +64,7 @@ def length_features(pairs: Sequence[Pair]) -> np.ndarray:
     """All that a probe sees, (N, 6): words of a, of b, Δ of Eq. (1), their difference, minimum and maximum.
 
     Raises:
-        LengthDivergenceError: a text without words.
+        DataError: a text without words.
     """
     a, b = word_counts(first for first, _ in pairs), word_counts(second for _, second in pairs)
     columns = (a, b, pairwise(a, b), np.abs(a - b), np.minimum(a, b), np.maximum(a, b))
@@ -100,12 +100,11 @@ def length_probe(
         learned the sign on other folds. The last three are None with fewer than `FOLDS` pairs of a class.
 
     Raises:
-        MetricError: arrays of different lengths, or other labels.
-        LengthDivergenceError: a text without words.
+        DataError: arrays of different lengths, or other labels; or a text without words.
     """
     labels, probabilities = np.asarray(labels), np.asarray(probabilities)
     if not len(pairs) == len(labels) == len(probabilities) or not np.isin(labels, (0, 1)).all():
-        raise metrics.MetricError(
+        raise metrics.DataError(
             f"{len(pairs)} pairs, {len(labels)} labels, {len(probabilities)} probabilities; "
             "expected as many of each, and labels 0 or 1"
         )

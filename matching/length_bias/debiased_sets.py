@@ -21,13 +21,8 @@ from matching.data.pairs import Columns, Problems, scan_pairs
 from matching.data.table_files import open_table
 from matching.length_bias.bias_audit import Mode, divergence_of, load_quartiles
 from matching.length_bias.length_divergence import Quartiles, QueryLists
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import replacing
-
-
-class DebiasError(ValueError):
-    """Down-sampling cannot give a set that is both free of bias and usable."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -124,8 +119,8 @@ def debias(
         progress: called with what is read and the whole, in bytes (Parquet: rows).
 
     Raises:
-        PairFileError: the file cannot be read as labelled pairs.
-        DebiasError: one of the classes is absent, or none of it would remain.
+        DataError: the file cannot be read as labelled pairs; or
+            one of the classes is absent, or none of it would remain.
     """
     mode: Mode = "pairwise" if group is None else "listwise"
     given = None
@@ -192,7 +187,7 @@ def level(
         source: what an error calls the pairs.
 
     Raises:
-        DebiasError: one of the classes is absent, or none of it would remain.
+        DataError: one of the classes is absent, or none of it would remain.
     """
     _check_classes(is_positive, source)
     generator = np.random.default_rng(seed)
@@ -228,15 +223,15 @@ def write(chosen: Debiased, out: str | Path, *, force: bool = False) -> None:
 
     Raises:
         OutputError: `out` exists and `force` is off, or its folder is missing.
-        DebiasError: `out` has another ending than the input, or is the input.
+        DataError: `out` has another ending than the input, or is the input.
     """
     out, source = Path(out), Path(chosen.path)
     if out.suffix.lower() != source.suffix.lower():
-        raise DebiasError(
+        raise DataError(
             f"{out}: expected the ending {source.suffix} of the input, whose rows are copied as they are"
         )
     if out.resolve() == source.resolve():
-        raise DebiasError(f"{out}: is the input itself; choose another --out")
+        raise DataError(f"{out}: is the input itself; choose another --out")
     with replacing(out, force=force) as partial:
         open_table(source).copy(chosen.keep, partial)
 
@@ -244,14 +239,14 @@ def write(chosen: Debiased, out: str | Path, *, force: bool = False) -> None:
 def _check_classes(is_positive: np.ndarray, source: str) -> None:
     for wanted, name in ((True, "positive"), (False, "negative")):
         if not (is_positive == wanted).any():
-            raise DebiasError(
+            raise DataError(
                 f"{source}: no {name} pair among {len(is_positive):,}; there is no ratio to level"
             )
 
 
 def _check_kept(is_positive: np.ndarray, kept: np.ndarray, source: str) -> None:
     if not is_positive[kept].any() or is_positive[kept].all():
-        raise DebiasError(
+        raise DataError(
             f"{source}: a level set would keep {int(is_positive[kept].sum())} positive and "
             f"{int((~is_positive[kept]).sum())} negative pairs of {len(is_positive):,}; more rows are needed"
         )

@@ -17,14 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mobilebert_runtime.errors import DataError
+
 LARGE_NUMBER = 1e9  # Δ of a query for which Eq. (3) has no value; far above any ratio of real text lengths
 CATEGORIES = (1, 2, 3, 4)
-
-
-class LengthDivergenceError(ValueError):
-    """Input for which the definitions have no value."""
-
-    exit_code = 2
 
 
 def word_counts(texts: Iterable[str]) -> np.ndarray:
@@ -41,12 +37,12 @@ def pairwise(words_a: np.ndarray, words_b: np.ndarray) -> np.ndarray:
     Equal fractions give equal doubles (IEEE division rounds correctly), so that ties are exact.
 
     Raises:
-        LengthDivergenceError: a text without words.
+        DataError: a text without words.
     """
     words_a, words_b = np.asarray(words_a, np.int64), np.asarray(words_b, np.int64)
     shorter = np.minimum(words_a, words_b)
     if shorter.size and shorter.min() < 1:
-        raise LengthDivergenceError(
+        raise DataError(
             f"pair {int(np.argmin(shorter))} has a text without words; Eq. (1) divides by it: leave it out"
         )
     return np.abs(words_a - words_b) / shorter
@@ -112,12 +108,12 @@ class Quartiles:
         """The quartiles, by linear interpolation, of `values`, each taken `counts` times (once without).
 
         Raises:
-            LengthDivergenceError: no values.
+            DataError: no values.
         """
         values = np.asarray(values, np.float64)
         counts = np.ones(len(values), np.int64) if counts is None else np.asarray(counts, np.int64)
         if not counts.sum():
-            raise LengthDivergenceError("no examples; quartiles need at least one")
+            raise DataError("no examples; quartiles need at least one")
         order = np.argsort(values, kind="stable")
         last = np.cumsum(counts[order])  # one past the sorted position of each value's last copy
         cuts = []

@@ -10,13 +10,8 @@ import numpy as np
 from scipy.special import log_expit, softmax
 
 from matching.length_bias.length_divergence import CATEGORIES, Quartiles, pairwise, word_counts
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
-
-
-class LengthPriorError(ValueError):
-    """Labels from which no log-odds follow, or logits of another shape than the prior is for."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -56,12 +51,12 @@ class LengthPrior:
             labels: (N,) 0 or 1.
 
         Raises:
-            LengthPriorError: other labels, or a category with one label only: its odds are 0 or infinite.
-            LengthDivergenceError: a text without words, or no pairs.
+            DataError: other labels, or a category with one label only: its odds are 0 or infinite; or
+                a text without words, or no pairs.
         """
         labels = np.asarray(labels)
         if labels.shape != (len(pairs),) or not np.isin(labels, (0, 1)).all():
-            raise LengthPriorError(
+            raise DataError(
                 f"{len(pairs)} pairs with labels {np.unique(labels)[:5]} of shape {labels.shape}; "
                 f"expected one label a pair, 0 or 1"
             )
@@ -71,7 +66,7 @@ class LengthPrior:
         counts = np.stack([np.bincount(category[labels == y], minlength=5)[1:] for y in (0, 1)])  # (2, 4)
         for place, (negative, positive) in zip(CATEGORIES, counts.T.tolist(), strict=True):
             if (negative == 0) != (positive == 0):
-                raise LengthPriorError(
+                raise DataError(
                     f"CAT{place} has {positive} pairs of label 1 and {negative} of label 0; "
                     "its odds need both, give more pairs"
                 )
@@ -118,7 +113,7 @@ class LengthPrior:
             logits: (N, 2) of a model of the training distribution, not adjusted.
 
         Raises:
-            LengthPriorError: other shapes.
+            DataError: other shapes.
         """
         _check(logits, len(pairs))
         return (softmax(np.asarray(logits, np.float64), axis=1) * self.ratios(pairs)).sum(axis=1)
@@ -144,7 +139,7 @@ def adjusted(logits: np.ndarray, shift: np.ndarray, strength: float = 1.0) -> np
         (N, 2) of the type of `logits`.
 
     Raises:
-        LengthPriorError: other shapes.
+        DataError: other shapes.
     """
     logits, shift = np.asarray(logits), np.asarray(shift)
     _check(logits, *shift.shape)
@@ -155,7 +150,7 @@ def adjusted(logits: np.ndarray, shift: np.ndarray, strength: float = 1.0) -> np
 
 def _check(logits: np.ndarray, *shape: int) -> None:
     if np.shape(logits) != (*shape, 2):
-        raise LengthPriorError(f"logits have shape {np.shape(logits)}; expected {(*shape, 2)}: two classes")
+        raise DataError(f"logits have shape {np.shape(logits)}; expected {(*shape, 2)}: two classes")
 
 
 def _divergence(pairs: Sequence[Pair]) -> np.ndarray:

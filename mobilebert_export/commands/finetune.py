@@ -5,11 +5,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-
-class FinetuneUsageError(ValueError):
-    """An option that is not a list of numbers."""
-
-    exit_code = 2
+from mobilebert_runtime.errors import OptionError
 
 
 def finetune(
@@ -57,7 +53,7 @@ def finetune(
     ]
     cells = combinations([int(size) for size in lists[0]], lists[1], lists[2])
     if len(cells) > 1 and not grid:
-        raise FinetuneUsageError(f"{len(cells)} combinations; add --grid to search them")
+        raise OptionError(f"{len(cells)} combinations; add --grid to search them")
     source = start_directory(model)
     work = (
         _Squad(data, source, max_len) if task == "squad" else _Pairs(task, data, PairTokenizer.load(source))
@@ -139,7 +135,7 @@ def _numbers(name: str, given: str, default: Any) -> list[float]:
     try:
         values = [float(part) for part in given.split(",")]
     except ValueError as error:
-        raise FinetuneUsageError(f"{name} {given!r}: expected numbers separated by commas") from error
+        raise OptionError(f"{name} {given!r}: expected numbers separated by commas") from error
     if min(values) <= 0:
-        raise FinetuneUsageError(f"{name} {given!r}: expected numbers above 0")
+        raise OptionError(f"{name} {given!r}: expected numbers above 0")
     return values

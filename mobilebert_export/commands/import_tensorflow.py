@@ -29,7 +29,7 @@ def import_tensorflow(
 
     refuse_finished(out, force=force)
     if not vocab.is_file():
-        raise models.ModelFileError(f"{vocab}: no such file; give the vocab.txt of the checkpoint")
+        raise models.ModelError(f"{vocab}: no such file; give the vocab.txt of the checkpoint")
     model = read_tensorflow_checkpoint(checkpoint, config)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "vocab.txt").write_bytes(vocab.read_bytes())

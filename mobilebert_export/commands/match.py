@@ -7,13 +7,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from mobilebert_runtime.errors import OptionError
+
 BATCH = 64
-
-
-class MatchRequestError(Exception):
-    """Neither two texts nor a file, or both."""
-
-    exit_code = 2
 
 
 def match(
@@ -43,9 +39,9 @@ def match(
     from mobilebert_runtime.matcher import Matcher
 
     if pairs is None and len(texts or ()) != 2:
-        raise MatchRequestError(f"{len(texts or ())} texts; give two, or a file with --pairs")
+        raise OptionError(f"{len(texts or ())} texts; give two, or a file with --pairs")
     if pairs is not None and texts:
-        raise MatchRequestError("give either two texts or --pairs, not both")
+        raise OptionError("give either two texts or --pairs, not both")
     asked = [(texts[0], texts[1])] if texts else read_pairs(pairs or "", text_a, text_b).pairs
     with silenced():
         matcher = Matcher.load(artefact, threads)

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from mobilebert_runtime.errors import OptionError
+
 if TYPE_CHECKING:
     from android_bench.host.phone_bench import Plan
 
 Told = Callable[[str], None]
 VERBS = {"devices": 0, "bench": 1, "match": 1, "bundle": 0}  # and how many arguments each needs
-
-
-class PhoneUsageError(Exception):
-    """An unknown verb, or arguments that do not belong to it."""
-
-    exit_code = 2
 
 
 def phone(
@@ -49,9 +45,9 @@ def phone(
     """
     given = what or []
     if verb not in VERBS:
-        raise PhoneUsageError(f"no verb {verb!r}; there is {', '.join(VERBS)}")
+        raise OptionError(f"no verb {verb!r}; there is {', '.join(VERBS)}")
     if len(given) < VERBS[verb]:
-        raise PhoneUsageError(f"`phone {verb}` needs an artefact folder")
+        raise OptionError(f"`phone {verb}` needs an artefact folder")
     from rich.console import Console
 
     progress = Console(stderr=True)
@@ -62,7 +58,7 @@ def phone(
     elif verb == "match":
         texts = given[1:]
         if (len(texts) == 2) == (pairs is not None):
-            raise PhoneUsageError(f"{len(texts)} texts; give two, or a file with --pairs")
+            raise OptionError(f"{len(texts)} texts; give two, or a file with --pairs")
         with progress.status("") as status:
             _match(Path(given[0]), texts, pairs, serial, bundle, threads, status.update)
     else:
@@ -76,12 +72,12 @@ def phone(
 
 
 def _devices() -> None:
-    from android_bench.host.adb import NO_DEVICE, PhoneChoiceError, choose, list_phones
+    from android_bench.host.adb import NO_DEVICE, PhoneError, choose, list_phones
     from android_bench.host.condition import THERMAL, Condition, PhoneFacts
 
     found = list_phones()
     if not found:
-        raise PhoneChoiceError(NO_DEVICE)
+        raise PhoneError(NO_DEVICE)
     for serial, state in found:
         line = f"{serial}\t{state}"
         if state == "device":
@@ -94,13 +90,14 @@ def _devices() -> None:
 
 
 def _bundle(target: str, out: Path | None, *, force: bool) -> None:
-    from android_bench.runner.bundle import BundleError, make
+    from android_bench.runner.bundle import make
+    from mobilebert_runtime.errors import ToolError
 
     path = out or _default_bundle(target)
     if path.suffix != ".tar":
-        raise PhoneUsageError(f"--out {path}: give a name that ends in .tar")
+        raise OptionError(f"--out {path}: give a name that ends in .tar")
     if path.exists() and not force:
-        raise BundleError(f"{path} exists; choose another --out or give --force")
+        raise ToolError(f"{path} exists; choose another --out or give --force")
     made = make(target, path)
     sys.stdout.write(f"{path}\t{path.stat().st_size / 2**20:.0f} MiB\t{made.abi}\t{made.sha256[:16]}\n")
 

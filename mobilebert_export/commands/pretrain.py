@@ -59,8 +59,9 @@ def pretrain(
     from distill.pretraining.stages import PretrainingPlan, draw_curves, start
     from distill.pretraining.stages import pretrain as run
     from distill.pretraining.strategies import strategy as find_strategy
+    from mobilebert_runtime.errors import ModelError
     from mobilebert_runtime.files import refuse_finished
-    from models import ConfigError, PretrainingHead
+    from models import PretrainingHead
     from models.layers import Encoder
     from training.engine import EngineConfig, processes
 
@@ -94,7 +95,7 @@ def pretrain(
         elif isinstance(loaded, PretrainingHead):
             master = loaded
         else:
-            raise ConfigError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
+            raise ModelError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
     pupil = start(config, master, plan, shards)
     records = run(pupil, master, shards, plan, out, workers=workers, facts={"threads": threads})
     if processes().is_main_process:

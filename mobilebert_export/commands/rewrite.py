@@ -5,13 +5,9 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from mobilebert_runtime.errors import OptionError
+
 NORMS = {"nonorm": "no_norm", "layernorm": "layer_norm"}
-
-
-class RewriteUsageError(ValueError):
-    """Options that contradict each other, or an unknown norm."""
-
-    exit_code = 2
 
 
 def rewrite(
@@ -52,9 +48,9 @@ def rewrite(
     from models.convert.nonorm_relu import rewrite as closed_form
 
     if norm not in NORMS:
-        raise RewriteUsageError(f"--norm {norm!r} is unknown; expected one of {', '.join(NORMS)}")
+        raise OptionError(f"--norm {norm!r} is unknown; expected one of {', '.join(NORMS)}")
     if recover_pairs is not None and dev is None:
-        raise RewriteUsageError("--recover-pairs needs --dev, to watch the recovery and to fit the decision")
+        raise OptionError("--recover-pairs needs --dev, to watch the recovery and to fit the decision")
     refuse_finished(out / "model", force=force)
     torch.set_num_threads(threads)
     original, tokenizer = models.load_classifier(model), PairTokenizer.load(model)

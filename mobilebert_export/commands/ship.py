@@ -32,15 +32,16 @@ def ship(
     """
     from rich.console import Console
 
-    from distill.task.distillation_recipes import TRAINING_RECIPES, RecipeError
+    from distill.task.distillation_recipes import TRAINING_RECIPES
     from mobilebert_export.commands.distill import distill
     from mobilebert_export.commands.evaluate import evaluate
     from mobilebert_export.commands.export import export
     from mobilebert_export.commands.train_matcher import train_matcher
+    from mobilebert_runtime.errors import OptionError
 
     chosen = matcher or list(TRAINING_RECIPES)
     if unknown := [name for name in chosen if name not in TRAINING_RECIPES]:
-        raise RecipeError(f"matcher {unknown[0]!r} is unknown; expected one of {', '.join(TRAINING_RECIPES)}")
+        raise OptionError(f"matcher {unknown[0]!r} is unknown; expected one of {', '.join(TRAINING_RECIPES)}")
     console = Console(stderr=True)
     masters = [out / f"teacher-{seed}" / "model" for seed in range(teachers)]
     for seed, master in enumerate(masters):

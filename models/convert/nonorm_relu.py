@@ -15,8 +15,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from mobilebert_runtime.errors import ModelError
 from models.bert import Bert, BertLayer
-from models.config import ConfigError
 from models.heads import PairClassifier, build
 from models.layers import NoNorm, additive_mask
 
@@ -59,13 +59,13 @@ def rewrite(
         The copy in eval mode, and one `Fit` a changed module in the order of the network.
 
     Raises:
-        ConfigError: the encoder is no plain BERT with layer norms, or there is no calibration text.
+        ModelError: the encoder is no plain BERT with layer norms, or there is no calibration text.
     """
     config = model.config
     if config.model_type != "bert" or config.normalization_type != "layer_norm" or config.kronecker:
-        raise ConfigError("rewrite: expected a dense model_type 'bert' with layer_norm; this one has neither")
+        raise ModelError("rewrite: expected a dense model_type 'bert' with layer_norm; this one has neither")
     if not batches:
-        raise ConfigError("rewrite: no calibration text; give at least one batch")
+        raise ModelError("rewrite: no calibration text; give at least one batch")
     new = replace(config, normalization_type=norm, hidden_act=activation)
     copy = cast(PairClassifier, build(new, "pair_classifier", model.num_labels))
     copy.load_state_dict(model.state_dict())  # the two norms name their parameters alike

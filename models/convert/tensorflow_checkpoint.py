@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.config import ConfigError, EncoderConfig
+from mobilebert_runtime.errors import ModelError
+from models.config import EncoderConfig
 from models.heads import build
-from models.pretrained import ModelFileError
 
 # Optimiser state and counters that a training checkpoint carries beside the weights.
 _NOT_WEIGHTS = re.compile(
@@ -46,7 +46,7 @@ def read_tensorflow_checkpoint(checkpoint: str | Path, config: str | Path) -> nn
         config: the `bert_config.json` that lies beside it.
 
     Raises:
-        ModelFileError: TensorFlow is not installed, a file is missing or damaged, or variables do not fit.
+        ModelError: TensorFlow is not installed, a file is missing or damaged, or variables do not fit.
     """
     settings = _read_config(Path(config))
     model = build(settings, "pretraining", seed=0)
@@ -54,13 +54,13 @@ def read_tensorflow_checkpoint(checkpoint: str | Path, config: str | Path) -> nn
     expected = model.state_dict()
     missing, unknown = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
     if missing or unknown:
-        raise ModelFileError(
+        raise ModelError(
             f"{checkpoint}: lacks {len(missing)} variables of {config} (first: {missing[:1]}) and has "
             f"{len(unknown)} that it does not name (first: {unknown[:1]})"
         )
     for name, tensor in found.items():
         if tensor.shape != expected[name].shape:
-            raise ModelFileError(
+            raise ModelError(
                 f"{checkpoint}: {name} has shape {tuple(tensor.shape)}, "
                 f"{config} asks for {tuple(expected[name].shape)}"
             )
@@ -84,13 +84,11 @@ def our_name(variable: str) -> str:
 
 def _variables(checkpoint: Path) -> Iterator[tuple[str, Tensor]]:
     if find_spec("tensorflow") is None:
-        raise ModelFileError(
-            "reading a TensorFlow checkpoint needs `pip install mobilebert-export[tensorflow]`"
-        )
+        raise ModelError("reading a TensorFlow checkpoint needs `pip install mobilebert-export[tensorflow]`")
     import tensorflow as tf
 
     if not checkpoint.with_name(checkpoint.name + ".index").is_file():
-        raise ModelFileError(f"{checkpoint}.index: no such file; give the prefix, without .index or .data-…")
+        raise ModelError(f"{checkpoint}.index: no such file; give the prefix, without .index or .data-…")
     try:
         reader = tf.train.load_checkpoint(str(checkpoint))
         names = [n for n in reader.get_variable_to_shape_map() if not _NOT_WEIGHTS.search(n)]
@@ -102,15 +100,15 @@ def _variables(checkpoint: Path) -> Iterator[tuple[str, Tensor]]:
                 torch.from_numpy(np.array(value.T if kernel else value, np.float32, order="C")),
             )
     except (tf.errors.OpError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{checkpoint}: damaged checkpoint ({str(error).splitlines()[0]})") from error
+        raise ModelError(f"{checkpoint}: damaged checkpoint ({str(error).splitlines()[0]})") from error
 
 
 def _read_config(path: Path) -> EncoderConfig:
     if not path.is_file():
-        raise ModelFileError(f"{path}: no such file; give the bert_config.json of the checkpoint")
+        raise ModelError(f"{path}: no such file; give the bert_config.json of the checkpoint")
     try:
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         bottleneck = bool(values.get("use_bottleneck"))
         return EncoderConfig.from_dict(values | {"model_type": "mobilebert" if bottleneck else "bert"})
-    except (ValueError, TypeError, ConfigError) as error:
-        raise ModelFileError(f"{path}: not a BERT config ({error})") from error
+    except (ValueError, TypeError, ModelError) as error:
+        raise ModelError(f"{path}: not a BERT config ({error})") from error

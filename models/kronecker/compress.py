@@ -11,11 +11,11 @@ from typing import TypeVar, cast
 import torch
 from torch import nn
 
+from mobilebert_runtime.errors import ModelError
 from models.config import KroneckerRule
 from models.kronecker.factor_fit import Inputs, fit_kronecker
 from models.kronecker.factored_layers import (
     KroneckerEmbedding,
-    KroneckerError,
     KroneckerLinear,
     kronecker_macs,
     nearest_kronecker,
@@ -56,7 +56,7 @@ def factored_layers(encoder: Encoder, rules: Sequence[KroneckerRule]) -> list[Fa
     """The layers of a dense encoder that the rules pick, in the encoder's order.
 
     Raises:
-        KroneckerError: a rule picks no layer, or its shapes do not fit one that it picks.
+        ModelError: a rule picks no layer, or its shapes do not fit one that it picks.
     """
     layers, used = [], set()
     for name, module in encoder.named_modules():
@@ -67,7 +67,7 @@ def factored_layers(encoder: Encoder, rules: Sequence[KroneckerRule]) -> list[Fa
         layers.append(_describe(name, module, rule))
     for rule in rules:
         if rule not in used:
-            raise KroneckerError(
+            raise ModelError(
                 f"kronecker rule {rule.layers!r} picks no layer of this model that an earlier rule has not; "
                 "names look like encoder.layer.0.attention.self.query"
             )
@@ -80,7 +80,7 @@ def _describe(name: str, module: nn.Linear | nn.Embedding, rule: KroneckerRule) 
     m2, n2 = second_factor(m, n, m1, n1, rank, where=f"{name} ({m}×{n})")
     lookup = isinstance(module, nn.Embedding)
     if lookup and m2 != 1:
-        raise KroneckerError(
+        raise ModelError(
             f"{name}: an embedding keeps a row of A for every word (Eq. 8): m1 must be {m}, not {m1}"
         )
     return FactoredLayer(
@@ -103,7 +103,7 @@ def use_kronecker_layers(encoder: Encoder, rules: Sequence[KroneckerRule]) -> No
     """Replace the layers that the rules pick by factored ones with random factors, in place.
 
     Raises:
-        KroneckerError: as `factored_layers`.
+        ModelError: as `factored_layers`.
     """
     for layer in factored_layers(encoder, rules):
         encoder.set_submodule(layer.name, _factored(layer, encoder.get_submodule(layer.name)))
@@ -131,16 +131,16 @@ def compress(
         The copy, with the rules in its config, and the layers with their errors.
 
     Raises:
-        KroneckerError: the model is factored already, a picked layer's inputs were not measured, or as
+        ModelError: the model is factored already, a picked layer's inputs were not measured, or as
             `factored_layers` and `models.kronecker.factor_fit.fit_kronecker`.
     """
     encoder = encoder_of(model)
     if encoder.config.kronecker:
-        raise KroneckerError("this model is Kronecker-factored already; compress the dense one it came from")
+        raise ModelError("this model is Kronecker-factored already; compress the dense one it came from")
     planned = factored_layers(encoder, rules)
     for layer in planned:
         if inputs is not None and layer.name not in inputs:
-            raise KroneckerError(f"{layer.name}: its inputs were not measured; leave it out of the rules")
+            raise ModelError(f"{layer.name}: its inputs were not measured; leave it out of the rules")
     found, replaced = [], {}
     for done, layer in enumerate(planned, start=1):
         dense = cast(nn.Linear | nn.Embedding, encoder.get_submodule(layer.name))

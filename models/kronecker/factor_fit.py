@@ -14,13 +14,8 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from models.kronecker.factored_layers import (
-    KroneckerError,
-    kronecker_sum,
-    nearest_kronecker,
-    patches,
-    second_factor,
-)
+from mobilebert_runtime.errors import ModelError
+from models.kronecker.factored_layers import kronecker_sum, nearest_kronecker, patches, second_factor
 from models.layers import Encoder
 
 # A direction that no measured input uses counts as much as this part of an average one.
@@ -101,7 +96,7 @@ def measure_inputs(encoder: Encoder, batches: Iterable[dict[str, Tensor]]) -> di
         batches: keyword arguments of its `forward`; padding does not count.
 
     Raises:
-        KroneckerError: not one token.
+        ModelError: not one token.
     """
     found: dict[str, Inputs] = {}
     hooks = []
@@ -124,7 +119,7 @@ def measure_inputs(encoder: Encoder, batches: Iterable[dict[str, Tensor]]) -> di
         for hook in hooks:
             hook.remove()
     if not all(inputs.tokens for inputs in found.values()):
-        raise KroneckerError("no text to fit the factors to; give at least one pair")
+        raise ModelError("no text to fit the factors to; give at least one pair")
     return found
 
 
@@ -144,7 +139,7 @@ def fit_kronecker(weight: Tensor, inputs: Inputs, m1: int, n1: int, rank: int = 
         rank: number of products r.
 
     Raises:
-        KroneckerError: the shapes do not fit, or r products are too many for shapes that are not low-rank.
+        ModelError: the shapes do not fit, or r products are too many for shapes that are not low-rank.
     """
     exact = weight.detach().double()
     m, n = weight.shape
@@ -161,7 +156,7 @@ def fit_kronecker(weight: Tensor, inputs: Inputs, m1: int, n1: int, rank: int = 
     if n1 == m2 == 1:
         a, b = _fit_low_rank(exact, covariance, rank)
     elif rank * max(n1, n2) > _UNKNOWNS:
-        raise KroneckerError(
+        raise ModelError(
             f"{rank} products of {m1}×{n1} and {m2}×{n2}: a fit to data solves for {rank * max(n1, n2):,} "
             f"numbers at a time, at most {_UNKNOWNS:,}; take fewer products, or a low-rank shape "
             "(n1 = m2 = 1)"

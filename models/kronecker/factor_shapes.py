@@ -11,11 +11,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from mobilebert_runtime.errors import ModelError
 from models.config import EncoderConfig, KroneckerRule
 from models.heads import make_encoder
 from models.inventory import SEQUENCE, inventory
 from models.kronecker.compress import FactoredLayer, factored_layers
-from models.kronecker.factored_layers import KroneckerError, KroneckerLinear
+from models.kronecker.factored_layers import KroneckerLinear
 from models.layers import Encoder
 
 ATTENTION = ("*.attention.self.*", "*.attention.output.dense")
@@ -53,16 +54,16 @@ def preset_rules(config: EncoderConfig, name: str, rank: int | None = None) -> t
     """The rules of a row of Table 1 for an encoder of any size; `rank` replaces the row's number of sums.
 
     Raises:
-        KroneckerError: unknown name, or a size that the row's small factors do not divide.
+        ModelError: unknown name, or a size that the row's small factors do not divide.
     """
     if name not in PRESETS:
-        raise KroneckerError(f"kronecker preset {name!r} is unknown; expected one of {', '.join(PRESETS)}")
+        raise ModelError(f"kronecker preset {name!r} is unknown; expected one of {', '.join(PRESETS)}")
     row = PRESETS[name]
     width, words = config.attention_size, word_width(config)
 
     def divided(size: int, by: int) -> int:
         if size % by:
-            raise KroneckerError(
+            raise ModelError(
                 f"kronecker preset {name!r}: {by} does not divide this model's {size}; use a file of rules"
             )
         return size // by
@@ -114,10 +115,10 @@ def low_rank_rules(
         words_rank: of the word embedding; `rank` if None.
 
     Raises:
-        KroneckerError: a bottleneck encoder, whose maps share no width; give it a file of rules.
+        ModelError: a bottleneck encoder, whose maps share no width; give it a file of rules.
     """
     if config.is_bottleneck:
-        raise KroneckerError("low-rank rules fit a plain BERT; give a bottleneck model a file of rules")
+        raise ModelError("low-rank rules fit a plain BERT; give a bottleneck model a file of rules")
     width, wide = config.hidden_size, config.intermediate_size
     return (
         *(KroneckerRule(pattern, width, 1, rank) for pattern in (*ATTENTION, NARROW)),
@@ -130,20 +131,20 @@ def read_rules(path: str | Path) -> tuple[KroneckerRule, ...]:
     """Read a JSON list of rules such as `[{"layers": "*.attention.*", "m1": 96, "n1": 96, "rank": 2}]`.
 
     Raises:
-        KroneckerError: the file is missing or not such a list.
+        ModelError: the file is missing or not such a list.
     """
     path = Path(path)
     if not path.is_file():
-        raise KroneckerError(f"{path}: no such file; --factors takes a JSON list of rules")
+        raise ModelError(f"{path}: no such file; --factors takes a JSON list of rules")
     try:
         found: Any = json.loads(path.read_text(encoding="utf-8"))
         rules = tuple(KroneckerRule(**rule) for rule in found)
     except (ValueError, TypeError) as error:
-        raise KroneckerError(
+        raise ModelError(
             f"{path}: not a JSON list of rules with layers, m1, n1 and optionally rank ({error})"
         ) from error
     if not rules:
-        raise KroneckerError(f"{path}: the list of rules is empty")
+        raise ModelError(f"{path}: the list of rules is empty")
     return rules
 
 
@@ -168,7 +169,7 @@ def plan(config: EncoderConfig, rules: Sequence[KroneckerRule]) -> list[Factored
     """What the rules would do to an encoder of this config; no weights are needed.
 
     Raises:
-        KroneckerError: as `models.kronecker.compress.factored_layers`.
+        ModelError: as `models.kronecker.compress.factored_layers`.
     """
     return factored_layers(_meta(config), rules)
 

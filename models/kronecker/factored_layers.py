@@ -12,14 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.config import ConfigError
+from mobilebert_runtime.errors import ModelError
 
 # Sums of so few products are added up one by one, of more as one matrix product.
 _FEW = 4
-
-
-class KroneckerError(ConfigError):
-    """Factor shapes that do not fit a matrix, or a number of sums that makes no sense."""
 
 
 class NearestFactors(NamedTuple):
@@ -50,7 +46,7 @@ def nearest_kronecker(weight: Tensor, m1: int, n1: int, rank: int = 1) -> Neares
         rank: number of products r; at most min(m1·n1, m2·n2), where the sum is exact.
 
     Raises:
-        KroneckerError: the shapes do not fit.
+        ModelError: the shapes do not fit.
     """
     m, n = weight.shape
     m2, n2 = second_factor(m, n, m1, n1, rank)
@@ -85,19 +81,19 @@ def second_factor(
     """The shape (m2, n2) of B, given W's (m, n) and A's (m1, n1).
 
     Raises:
-        KroneckerError: m1 or n1 is no divisor, or the rank is below 1 or beyond an exact sum; the message
+        ModelError: m1 or n1 is no divisor, or the rank is below 1 or beyond an exact sum; the message
             begins with `where`.
     """
     for name, value in (("m1", m1), ("n1", n1), ("rank", rank)):
         if not isinstance(value, int) or value < 1:
-            raise KroneckerError(f"{where}: {name} is {value!r}; it must be a whole number of at least 1")
+            raise ModelError(f"{where}: {name} is {value!r}; it must be a whole number of at least 1")
     for name, value, whole, side in (("m1", m1, m, "rows"), ("n1", n1, n, "columns")):
         if whole % value:
-            raise KroneckerError(f"{where}: {name} = {value} does not divide the matrix's {whole} {side}")
+            raise ModelError(f"{where}: {name} = {value} does not divide the matrix's {whole} {side}")
     m2, n2 = m // m1, n // n1
     exact = min(m1 * n1, m2 * n2)
     if rank > exact:
-        raise KroneckerError(
+        raise ModelError(
             f"{where}: {rank} products of {m1}×{n1} and {m2}×{n2}, but {exact} already represent any "
             f"matrix exactly; take rank ≤ {exact}"
         )
@@ -138,7 +134,7 @@ class KroneckerLinear(nn.Module):
         b_first: whether B is applied before A; the cheaper of the two by Eq. 7, fixed when the layer is made.
 
     Raises:
-        KroneckerError: the shapes do not fit.
+        ModelError: the shapes do not fit.
     """
 
     def __init__(
@@ -211,7 +207,7 @@ class KroneckerEmbedding(nn.Module):
         factor_b: (r, n).
 
     Raises:
-        KroneckerError: the shapes do not fit.
+        ModelError: the shapes do not fit.
     """
 
     def __init__(

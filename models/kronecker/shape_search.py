@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mobilebert_runtime.errors import ModelError
 from models.config import EncoderConfig, KroneckerRule
 from models.inventory import SEQUENCE
 from models.kronecker.compress import FactoredLayer
 from models.kronecker.factor_shapes import ATTENTION, NARROW, WIDEN, WORDS, costs, plan, shape_rules
-from models.kronecker.factored_layers import KroneckerError, kronecker_macs
+from models.kronecker.factored_layers import kronecker_macs
 
 ROLES = {"attention": ATTENTION, "feed_forward": (WIDEN, NARROW), "embedding": (WORDS,)}
 
@@ -70,7 +71,7 @@ def search(
         The `top` candidates: most parameters first, of these the fewest FLOPs.
 
     Raises:
-        KroneckerError: no shape meets the budget.
+        ModelError: no shape meets the budget.
     """
     layers = plan(config, shape_rules(config, (1, 1), (1, 1), 1))
     roles = [
@@ -86,7 +87,7 @@ def search(
         fits &= True if limit is None else count <= limit
     if not fits.any():
         least = f"fewest: {parameters.min():,} and {flops.min():,}" if parameters.size else "too many sums"
-        raise KroneckerError(
+        raise ModelError(
             f"search: no shapes of rank {rank} have at most {max_parameters or 'any'} parameters and "
             f"{max_flops or 'any'} FLOPs ({least}); raise a limit or change the rank"
         )

@@ -10,16 +10,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from mobilebert_runtime.errors import CheckError
+
 # float64 carries 16 digits; over 24 layers of sums about 14 are left.
 TOLERANCE = 1e-10
 
 Encoded = Mapping[str, NDArray[np.int32]]
 
 
-class AlgebraError(Exception):
+class AlgebraError(CheckError):
     """A rewrite changed the function: a defect of the rewrite, never of the model."""
-
-    exit_code = 1
 
 
 def outputs_of(network: nn.Module, encoded: Encoded) -> list[Tensor]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from torch import nn
 
+from mobilebert_runtime.errors import OptionError
 from quantize.algebra.attention import drop_key_bias, fold_query_scale, move_value_bias
 from quantize.algebra.embeddings import merge_token_types
 from quantize.algebra.last_layer import first_row_only
@@ -29,12 +30,6 @@ PASSES: dict[str, Pass] = {
     "first-row-only": first_row_only,
 }
 DEFAULT_PASSES = tuple(PASSES)
-
-
-class UnknownPassError(Exception):
-    """No pass has this name."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,7 @@ def simplify(
             are compared with those before it.
 
     Raises:
-        UnknownPassError: naming what is known.
+        OptionError: naming what is known.
         AlgebraError: a pass changed the function by more than `proof.TOLERANCE`.
     """
     chosen = _in_order(passes)
@@ -111,7 +106,7 @@ def simplify(
 def _in_order(passes: Sequence[str]) -> list[str]:
     unknown = sorted(set(passes) - PASSES.keys())
     if unknown:
-        raise UnknownPassError(f"pass {unknown[0]!r} is unknown; expected some of {', '.join(PASSES)}")
+        raise OptionError(f"pass {unknown[0]!r} is unknown; expected some of {', '.join(PASSES)}")
     return [name for name in PASSES if name in set(passes)]
 
 

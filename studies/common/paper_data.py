@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from matching.data.datasets import TEST_SEED, DataSet, Examples, find_data
-from matching.data.table_files import PairFileError
 from matching.length_bias.bias_audit import load_quartiles
 from matching.length_bias.debiased_sets import debias
 from matching.length_bias.length_divergence import listwise, pairwise, word_counts
+from mobilebert_runtime.errors import DataError
 
 # Name → column of the query key (None: pairs), and whether dev.tsv is for development.
 PAPER_DATA: dict[str, tuple[str | None, bool]] = {
@@ -47,13 +47,13 @@ def paper_data(name: str, data_root: Path | None = None) -> DataSet:
     Without `data_root`: $MOBILEBERT_SHARED/data, or ../shared/data.
 
     Raises:
-        PairFileError: neither a known name nor a folder with train.tsv.
+        DataError: neither a known name nor a folder with train.tsv.
     """
     if name not in PAPER_DATA:
         return find_data(Path(name))
     root = data_root or Path(os.environ.get("MOBILEBERT_SHARED", "../shared")) / "data"
     if not (root / name / "train.tsv").is_file():
-        raise PairFileError(f"{root / name}: no train.tsv there; set --data-root to the folder that holds it")
+        raise DataError(f"{root / name}: no train.tsv there; set --data-root to the folder that holds it")
     return DataSet(name, root / name, *PAPER_DATA[name])
 
 
@@ -61,7 +61,7 @@ def held_out_parts(data: DataSet) -> list[HeldOut]:
     """Every test of a data set, each with its adversarial subset.
 
     Raises:
-        PairFileError: a file cannot be read.
+        DataError: a file cannot be read.
     """
     group = data.group
     quartiles = load_quartiles(data.file("train"), data.mode, group=group)

@@ -26,16 +26,11 @@ from matching.data.labelled_pairs import LabelledPairs
 from matching.length_bias.debiased_sets import level
 from matching.length_bias.length_divergence import CATEGORIES, pairwise, word_counts
 from matching.length_bias.length_prior import LengthPrior, adjusted
+from mobilebert_runtime.errors import OptionError
 
 # (1 − p_length)^γ times the frequency p_length leaves the log-odds of a category (1 − γ) times what they are:
 # 1 levels every category exactly; 2, the usual value of focal losses, would turn the bias round.
 FOCAL_GAMMA = 1.0
-
-
-class DebiasingError(ValueError):
-    """A method that does not exist, or lacks what it draws on."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -82,9 +77,8 @@ def debiased_training_set(name: str, debiasing_input: DebiasingInput) -> Debiase
     """What a method trains on.
 
     Raises:
-        DebiasingError: an unknown method, or one that needs a teacher or further pairs and has none.
-        LengthPriorError: a category without both labels.
-        DebiasError: down-sampling would leave nothing.
+        OptionError: an unknown method, or one that needs a teacher or further pairs and has none.
+        DataError: a category without both labels; or down-sampling would leave nothing.
     """
     method = find_method(name)
     if method.trained_as is not None:
@@ -116,10 +110,10 @@ def find_method(name: str) -> Method:
     """Look up a method.
 
     Raises:
-        DebiasingError: no method has this name.
+        OptionError: no method has this name.
     """
     if name not in METHODS:
-        raise DebiasingError(f"debiasing method {name!r} is unknown; expected one of {', '.join(METHODS)}")
+        raise OptionError(f"debiasing method {name!r} is unknown; expected one of {', '.join(METHODS)}")
     return METHODS[name]
 
 
@@ -163,7 +157,7 @@ def augmented(debiasing_input: DebiasingInput) -> LabelledPairs:
     """
     pairs, labels = debiasing_input.labelled
     if debiasing_input.extra is None:
-        raise DebiasingError("augmentation needs further labelled pairs; give a teacher to label them")
+        raise OptionError("augmentation needs further labelled pairs; give a teacher to label them")
     prior, rng = debiasing_input.prior, np.random.default_rng(debiasing_input.seed)
     own, other = prior.category(pairs), prior.category(debiasing_input.extra.pairs)
     taken = []
@@ -203,7 +197,7 @@ def shifted_soft_labels(debiasing_input: DebiasingInput) -> np.ndarray:
 
 def _teacher(debiasing_input: DebiasingInput) -> np.ndarray:
     if debiasing_input.teacher_logits is None:
-        raise DebiasingError("soft labels need a teacher's logits; give a teacher")
+        raise OptionError("soft labels need a teacher's logits; give a teacher")
     return debiasing_input.teacher_logits.astype(np.float64)
 
 

@@ -26,12 +26,12 @@ from matching.evaluation.score_calibration import fit_settings
 from matching.length_bias.bias_audit import load_quartiles
 from matching.length_bias.length_divergence import CATEGORIES
 from matching.length_bias.length_prior import adjusted
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from studies.common.paper_data import HeldOut, held_out_parts
 from studies.debiasing.methods import (
     DebiasedTrainingSet,
-    DebiasingError,
     DebiasingInput,
     Method,
     debiased_training_set,
@@ -87,18 +87,18 @@ class Study:
         """Train a method unless its model is there, test it unless its record is there; returns the record.
 
         Raises:
-            DebiasingError: an unknown method, one that needs a teacher and has none, or data with lists.
+            OptionError: an unknown method, one that needs a teacher and has none, or data with lists.
             ResumeError: a record or a run of other settings is in the way.
-            PairFileError: a file cannot be read.
-            ModelFileError: `start` or `teacher` cannot.
+            DataError: a file cannot be read.
+            ModelError: `start` or `teacher` cannot.
         """
         method = find_method(name)
         if self.data.group is not None:
-            raise DebiasingError(f"{self.data.name} holds lists; the methods are for pairs")
+            raise OptionError(f"{self.data.name} holds lists; the methods are for pairs")
         taught = method.needs_teacher or method.needs_extra
         teacher = self.teacher if taught else None
         if taught and teacher is None:
-            raise DebiasingError(f"{name} needs a teacher's labels; give --teacher")
+            raise OptionError(f"{name} needs a teacher's labels; give --teacher")
         sources = self._sources(teacher)
         path = self.record_path(name)
         if path.is_file():
@@ -311,5 +311,5 @@ def _hash(*texts: str) -> str:
 def _weights_hash(directory: Path) -> str:
     path = directory / "model.safetensors"
     if not path.is_file():
-        raise models.ModelFileError(f"{path}: no such file; give a model directory")
+        raise models.ModelError(f"{path}: no such file; give a model directory")
     return hashlib.sha256(path.read_bytes()).hexdigest()

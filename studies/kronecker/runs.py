@@ -24,12 +24,13 @@ from distill.pretraining.examples import ExampleRecipe
 from distill.pretraining.shards import Corpus
 from distill.pretraining.stages import PretrainingPlan, pretrained, start
 from distill.pretraining.strategies import strategy
-from distill.task.distillation_recipes import Recipe, RecipeError, recipe
+from distill.task.distillation_recipes import Recipe, recipe
 from distill.task.task_distillation import distil
 from matching.data.labelled_pairs import LabelledPairs, read_split
 from matching.data.mining import mine_pairs
 from matching.evaluation import metrics
 from matching.evaluation.score_calibration import fit_settings
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import replacing, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, PairClassifier, load_pretrained, save_pretrained
@@ -169,7 +170,7 @@ def same_size_low_rank(config: EncoderConfig, rules: Rules) -> Rules:
     first, second = (parameters(low_rank_rules(config, rank, words_rank)) for rank in (1, 2))
     rank = 1 + int((1.01 * parameters(rules) - first) // (second - first))
     if rank < 1:
-        raise RecipeError(f"no low-rank form of rank ≥ 1 is as small as {parameters(rules):,} parameters")
+        raise OptionError(f"no low-rank form of rank ≥ 1 is as small as {parameters(rules):,} parameters")
     return low_rank_rules(config, rank, words_rank)
 
 
@@ -177,12 +178,12 @@ def parse_cell(name: str) -> tuple[str, str]:
     """FORM.SCHEDULE → both.
 
     Raises:
-        RecipeError: either is unknown.
+        OptionError: either is unknown.
     """
     form, _, schedule = name.partition(".")
     for given, known in ((form, FORMS), (schedule, SCHEDULES)):
         if given not in known:
-            raise RecipeError(f"cell {name!r}: {given!r} is unknown; expected one of {', '.join(known)}")
+            raise OptionError(f"cell {name!r}: {given!r} is unknown; expected one of {', '.join(known)}")
     return form, schedule
 
 
@@ -192,7 +193,7 @@ def study(
     """Run every cell that has no record yet; at the end `out`/study.json and curve.png of all records.
 
     Raises:
-        RecipeError: as `run_cell`, before anything is trained where a name is unknown.
+        OptionError: as `run_cell`, before anything is trained where a name is unknown.
         ResumeError: as `run_cell`.
     """
     for name in cells:
@@ -212,7 +213,7 @@ def run_cell(name: str, seed: int, setting: Setting, out: Path, runs: Path) -> d
     """Train and test one cell, or read its record; `out`/cells/DATA.NAME.seedN.json.
 
     Raises:
-        RecipeError: an unknown cell, or one with pretraining and no corpus.
+        OptionError: an unknown cell, or one with pretraining and no corpus.
         ResumeError: `runs` holds a run, or a pretrained student, of other settings.
     """
     parse_cell(name)
@@ -329,9 +330,9 @@ def _pairs(
 def _pretrained(form: str, rules: Rules, setting: Setting, runs: Path) -> Path:
     """The model directory of a form after the first stage, trained once for all data sets and seeds."""
     if FORMS[form].vocabulary is not None:
-        raise RecipeError(f"{form}: its vocabulary is cut to the task's; take a schedule without pretraining")
+        raise OptionError(f"{form}: its vocabulary is cut to the task's; take a schedule without pretraining")
     if setting.corpus is None:
-        raise RecipeError(f"{form}: pretraining needs token shards; give --corpus, or cells without it")
+        raise OptionError(f"{form}: pretraining needs token shards; give --corpus, or cells without it")
     corpus, budget = Corpus(setting.corpus), setting.budget
     teacher = bare_teacher(encoder_of(load_pretrained(setting.encoder)), strategy("kronecker-encoder"))
     engine = EngineConfig(

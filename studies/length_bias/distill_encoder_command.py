@@ -34,7 +34,8 @@ def distill_encoder(
     from rich.console import Console
 
     import models
-    from matching.data.pairs import PairFileError, read_pairs
+    from matching.data.pairs import read_pairs
+    from mobilebert_runtime.errors import DataError
     from mobilebert_runtime.files import refuse_finished
     from mobilebert_runtime.tokenizer import PairTokenizer
     from models.layers import encoder_of
@@ -50,7 +51,7 @@ def distill_encoder(
     if sts is not None:
         table = read_pairs(sts)
         if table.labels is None:
-            raise PairFileError(f"{sts}: has no column of similarities; expected score or label")
+            raise DataError(f"{sts}: has no column of similarities; expected score or label")
         similar = (table.pairs, table.labels)
     torch.set_num_threads(threads)
     console = Console(stderr=True)

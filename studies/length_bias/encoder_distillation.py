@@ -20,9 +20,9 @@ from torch.nn import functional as F
 
 from distill.init.student import factorise_embedding, freeze
 from distill.losses import normalised_feature_map_transfer
-from matching.data.plain_text import CorpusError
+from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import ConfigError, EncoderConfig, build
+from models import EncoderConfig, build
 from models.layers import Encoder, EncoderOutput
 from studies.length_bias.representations import MAX_LENGTH, bert_representations, mean_pooled
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs
@@ -68,7 +68,7 @@ def inherit_embeddings(config: EncoderConfig, teacher: Encoder, seed: int = 0) -
         The student, and `widen` (H, E), the way back to the teacher's width.
 
     Raises:
-        ConfigError: the student is no narrower plain BERT with the teacher's vocabulary.
+        ModelError: the student is no narrower plain BERT with the teacher's vocabulary.
     """
     theirs = teacher.config
     if (
@@ -78,7 +78,7 @@ def inherit_embeddings(config: EncoderConfig, teacher: Encoder, seed: int = 0) -
         or (config.vocab_size, config.type_vocab_size) != (theirs.vocab_size, theirs.type_vocab_size)
         or config.max_position_embeddings > theirs.max_position_embeddings
     ):
-        raise ConfigError(
+        raise ModelError(
             f"student: expected a plain BERT narrower than the teacher's {theirs.hidden_size} with its "
             f"{theirs.vocab_size} words and at most its {theirs.max_position_embeddings} positions"
         )
@@ -101,7 +101,7 @@ def draw_texts(paths: Sequence[Path], count: int, *, seed: int = 0) -> list[Pair
     Two sentences give [SEP] and the second token type a meaning, as in BERT's own pretraining.
 
     Raises:
-        CorpusError: as `read_paragraphs`, or there are fewer sentences.
+        DataError: as `read_paragraphs`, or there are fewer sentences.
     """
     drawn: BottomKSampler[Pair | str] = BottomKSampler(count, seed)
     seen = 0
@@ -112,7 +112,7 @@ def draw_texts(paths: Sequence[Path], count: int, *, seed: int = 0) -> list[Pair
             drawn.add(sentence, (sentence, following) if following and seen % 3 == 0 else sentence)
     texts = drawn.items()
     if len(texts) < count:
-        raise CorpusError(f"corpus: {len(texts):,} distinct sentences, {count:,} wanted; ask for fewer")
+        raise DataError(f"corpus: {len(texts):,} distinct sentences, {count:,} wanted; ask for fewer")
     return texts
 
 
@@ -143,7 +143,7 @@ def distil_encoder(
         facts: what else the record shall say.
 
     Raises:
-        ConfigError: as `inherit_embeddings`.
+        ModelError: as `inherit_embeddings`.
         ResumeError: `out` holds a checkpoint of another configuration.
     """
     freeze(teacher, frozen=True)

@@ -50,7 +50,7 @@ def subjects(names: Sequence[str], runs: Path | None, random_networks: int) -> l
 
     Raises:
         ProbeError: nothing to probe, or `runs` is no folder.
-        ModelFileError: a name is neither a packaged encoder nor a directory.
+        ModelError: a name is neither a packaged encoder nor a directory.
     """
     found = []
     for name in names:
@@ -75,7 +75,7 @@ def representations(subject: Subject, texts: Sequence[str]) -> dict[str, Tensor]
     """Every representation that a network makes of N texts, by name, each (N, D).
 
     Raises:
-        ModelFileError: the network cannot be loaded.
+        ModelError: the network cannot be loaded.
     """
     if subject.arch in RECURRENT:
         matcher = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mobilebert_runtime.errors import UserError
 from studies.length_bias.published import ARCHITECTURES, DATA, METRICS, TABLE_2
 
 TRAIN_SETS = ("original", "adversarial")
@@ -17,10 +18,8 @@ TESTS = ("original", "adversarial")
 PREFIXES: dict[str, tuple[str, ...]] = {"": tuple(DATA), "clean_dev_": ("trecqa",)}
 
 
-class RecordError(ValueError):
+class RecordError(UserError):
     """A recorded run or probing that cannot be read."""
-
-    exit_code = 2
 
 
 class Figure(NamedTuple):

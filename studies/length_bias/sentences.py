@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from matching.data.plain_text import CorpusError, read_documents, split_sentences
+from matching.data.plain_text import read_documents, split_sentences
+from mobilebert_runtime.errors import DataError
 
 Item = TypeVar("Item")
 
@@ -18,7 +19,7 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[list[str]]:
     """The sentences of each non-empty line of the files, in order.
 
     Raises:
-        CorpusError: as `matching.data.plain_text.read_documents`.
+        DataError: as `matching.data.plain_text.read_documents`.
     """
     for line in chain.from_iterable(read_documents(paths)):
         yield split_sentences(line)
@@ -28,7 +29,7 @@ def draw_sentences(paths: Sequence[Path], bins: Sequence[range], count: int, see
     """For each bin of lengths in words, `count` distinct sentences drawn from the files.
 
     Raises:
-        CorpusError: as `read_paragraphs`, or a bin has fewer than `count` sentences.
+        DataError: as `read_paragraphs`, or a bin has fewer than `count` sentences.
     """
     draws: list[BottomKSampler[str]] = [BottomKSampler(count, seed) for _ in bins]
     bin_of = {words: number for number, lengths in enumerate(bins) for words in lengths}
@@ -39,7 +40,7 @@ def draw_sentences(paths: Sequence[Path], bins: Sequence[range], count: int, see
     drawn = [draw.items() for draw in draws]
     for lengths, sentences in zip(bins, drawn, strict=True):
         if len(sentences) < count:
-            raise CorpusError(
+            raise DataError(
                 f"{', '.join(p.name for p in paths)}: {len(sentences)} distinct sentences of "
                 f"{lengths.start} to {lengths.stop - 1} words, {count} wanted; add text or ask for fewer"
             )

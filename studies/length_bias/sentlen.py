@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from matching.evaluation import metrics
+from mobilebert_runtime.errors import UserError
 from studies.length_bias.sentences import draw_sentences
 
 # Words of each class: 5–8, 9–12, 13–16, 17–20, 21–25, 26–28 (SentEval's sentence_length task).
@@ -25,10 +26,8 @@ BINS = (range(5, 9), range(9, 13), range(13, 17), range(17, 21), range(21, 26), 
 MAJORITY = 1 / len(BINS)  # accuracy of any constant answer on balanced classes
 
 
-class ProbeError(ValueError):
+class ProbeError(UserError):
     """Features that no classifier can be trained on."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def sentlen(paths: Sequence[Path], per_bin: tuple[int, int, int], seed: int = 0)
         seed: of the draw.
 
     Raises:
-        CorpusError: a file cannot be read, or there are too few sentences of some length.
+        DataError: a file cannot be read, or there are too few sentences of some length.
     """
     drawn = draw_sentences(paths, BINS, sum(per_bin), seed)
     order = np.random.default_rng(seed)

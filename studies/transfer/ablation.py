@@ -19,7 +19,7 @@ from distill.pretraining.examples import ExampleRecipe
 from distill.pretraining.shards import Corpus
 from distill.pretraining.stages import PretrainingPlan, pretrain, pretrained, start
 from distill.pretraining.strategies import stages, strategy
-from distill.task.distillation_recipes import RecipeError
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from models import EncoderConfig, PretrainingHead, build, load_pretrained
 from training.engine import EngineConfig
@@ -174,10 +174,10 @@ def scale(name: str) -> Scale:
     """Look up a scale.
 
     Raises:
-        RecipeError: no scale has this name.
+        OptionError: no scale has this name.
     """
     if name not in SCALES:
-        raise RecipeError(f"scale {name!r} is unknown; expected one of {', '.join(SCALES)}")
+        raise OptionError(f"scale {name!r} is unknown; expected one of {', '.join(SCALES)}")
     return SCALES[name]
 
 
@@ -203,12 +203,12 @@ def run_ablation(
         cells: which rows.
 
     Raises:
-        RecipeError: an unknown scale or cell.
+        OptionError: an unknown scale or cell.
         ResumeError: `runs` holds a run of other settings.
     """
     chosen = scale(size)
     if unknown := [cell for cell in cells if cell not in CELLS]:
-        raise RecipeError(f"cell {unknown[0]!r} is unknown; expected one of {', '.join(CELLS)}")
+        raise OptionError(f"cell {unknown[0]!r} is unknown; expected one of {', '.join(CELLS)}")
     (out / "cells").mkdir(parents=True, exist_ok=True)
     for seed in seeds:
         for cell in cells:

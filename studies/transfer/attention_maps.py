@@ -11,16 +11,15 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
+from mobilebert_runtime.errors import UserError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models.layers import Encoder
 
 MAX_LENGTH = 64  # tokens; more cannot be read in a picture
 
 
-class PictureError(ValueError):
+class PictureError(UserError):
     """Layers or heads that the models do not have, or two models that read other tokens."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)

@@ -7,28 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-
-class CurveError(ValueError):
-    """A file is missing, or not the record of a training run."""
-
-    exit_code = 2
+from mobilebert_runtime.errors import DataError
 
 
 def read_curve(path: Path) -> dict[str, Any]:
     """The record of one stage: `stage`, `curve` and `evaluations`.
 
     Raises:
-        CurveError: see there.
+        DataError: see there.
     """
     if not path.is_file():
-        raise CurveError(f"{path}: no such file; give a record such as OUT/finetune.json")
+        raise DataError(f"{path}: no such file; give a record such as OUT/finetune.json")
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         steps = [(point["step"], point["loss"]) for point in record["curve"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise CurveError(f"{path}: not a training record ({type(error).__name__}: {error})") from error
+        raise DataError(f"{path}: not a training record ({type(error).__name__}: {error})") from error
     if not steps:
-        raise CurveError(f"{path}: its curve has no point")
+        raise DataError(f"{path}: its curve has no point")
     return record
 
 
@@ -40,10 +36,10 @@ def draw(paths: Sequence[Path], out: Path) -> None:
         out: the file.
 
     Raises:
-        CurveError: as `read_curve`, or no record.
+        DataError: as `read_curve`, or no record.
     """
     if not paths:
-        raise CurveError("no record given; give one or more, such as OUT/layerwise.json OUT/joint.json")
+        raise DataError("no record given; give one or more, such as OUT/layerwise.json OUT/joint.json")
     records = [read_curve(path) for path in paths]
     import matplotlib as mpl
 

@@ -14,8 +14,8 @@ import pytest
 
 from android_bench import latency, machine, rounds, worker
 from android_bench.latency import BenchError
-from android_bench.rounds import WorkerError
-from mobilebert_runtime.card import ArtefactError
+from android_bench.rounds import MeasurementError
+from mobilebert_runtime.errors import ArtefactError
 from tests.conftest import ROOT
 from tests.helpers.tiny_artefacts import SEQ_LEN, VOCABULARY
 
@@ -76,7 +76,7 @@ def test_workers_of_a_round_take_turns(onnx_artefact, tmp_path):
 
 def test_a_worker_that_falls_silent_is_stopped(onnx_artefact, monkeypatch):
     monkeypatch.setattr(rounds, "ANSWER_LIMIT_S", 0.05)
-    with pytest.raises(WorkerError, match="no answer within"):
+    with pytest.raises(MeasurementError, match="no answer within"):
         latency.compare([onnx_artefact], sessions=1, seconds=0)
 
 
@@ -177,7 +177,7 @@ def test_broken_folder_is_one_line(tmp_path, onnx_artefact, damage):
 def test_broken_model_and_bad_requests(tmp_path, onnx_artefact):
     folder = shutil.copytree(onnx_artefact, tmp_path / "artefact")
     (folder / "model.onnx").write_bytes(b"not a model")
-    with pytest.raises(WorkerError, match="refuses it") as caught:
+    with pytest.raises(MeasurementError, match="refuses it") as caught:
         latency.compare([folder], sessions=1, seconds=0)
     assert "\n" not in str(caught.value)
     with pytest.raises(BenchError, match=f"are \\(N, {SEQ_LEN}\\)"):

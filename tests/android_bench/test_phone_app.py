@@ -7,8 +7,8 @@ import pytest
 
 from android_bench.build_app import apk, java, native
 from android_bench.toolchain import tools
-from android_bench.toolchain.debian import ToolUnavailableError
-from mobilebert_runtime.card import ArtefactError, check_checksums
+from mobilebert_runtime.card import check_checksums
+from mobilebert_runtime.errors import ArtefactError, ToolError
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ def built(tmp_path_factory):
     out = folder / "app.apk"
     try:
         apk.build(out, [artefact], folder / "work", [library])
-    except ToolUnavailableError as error:
+    except ToolError as error:
         pytest.skip(f"not run: {error}")
     return out, apk.describe(out)
 
@@ -93,7 +93,7 @@ def test_a_damaged_artefact_is_refused(tmp_path):
     try:
         with pytest.raises(ArtefactError, match=r"vocab\.txt"):
             apk.build(tmp_path / "app.apk", [artefact], tmp_path / "work")
-    except ToolUnavailableError as error:
+    except ToolError as error:
         pytest.skip(f"not run: {error}")
     assert not (tmp_path / "app.apk").exists()
 
@@ -104,7 +104,7 @@ def test_with_the_shipped_artefact_it_is_small(tmp_path):
         pytest.skip("not run: no artefacts/matcher-int8; run `make android-artefacts`")
     try:
         apk.build(tmp_path / "app.apk", [SHIPPED], tmp_path / "work")
-    except ToolUnavailableError as error:
+    except ToolError as error:
         pytest.skip(f"not run: {error}")
     with zipfile.ZipFile(tmp_path / "app.apk") as archive:
         packaged = {name for name in archive.namelist() if name.startswith("assets/artefacts/matcher-int8/")}
@@ -118,7 +118,7 @@ def test_with_its_runtime_it_answers_through_the_bridge(tmp_path):
     try:
         libraries = native.phone_libraries(tmp_path / "native")
         apk.build(tmp_path / "app.apk", [artefact], tmp_path / "work", libraries)
-    except ToolUnavailableError as error:
+    except ToolError as error:
         pytest.skip(f"not run: {error}")
     with zipfile.ZipFile(tmp_path / "app.apk") as archive:
         for library in libraries:

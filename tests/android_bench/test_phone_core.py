@@ -13,8 +13,8 @@ from tokenizers import normalizers
 from android_bench import worker
 from android_bench.build_app import java, unicode_table
 from android_bench.toolchain import tools
-from android_bench.toolchain.debian import ToolUnavailableError
 from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -157,7 +157,7 @@ def junit():
     try:
         java.java()
         jars = tools.find("junit") / "usr" / "share" / "java"
-    except ToolUnavailableError as error:
+    except ToolError as error:
         pytest.skip(f"not run: {error}")
     return [jars / "junit4.jar", jars / "hamcrest-core.jar"]
 
@@ -187,7 +187,7 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     try:
         dx = tools.find("dex")
         enjarify = tools.find("sdk") / "usr/lib/python3/dist-packages"
-    except ToolUnavailableError as error:
+    except ToolError as error:
         pytest.skip(f"not run: {error}")
     dex, jar = tmp_path / "classes.dex", tmp_path / "again.jar"
     java.dex([classes / "main"], dex, dx)

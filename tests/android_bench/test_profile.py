@@ -6,9 +6,9 @@ from android_bench import latency
 from android_bench import operator_profile as profile
 from android_bench.latency_record import Record
 from android_bench.latency_report import bench_markdown
-from android_bench.litert_profiler import ProfiledModel, ProfilerError
-from android_bench.rounds import WorkerError
-from mobilebert_runtime.card import ArtefactError
+from android_bench.litert_profiler import ProfiledModel
+from android_bench.rounds import MeasurementError
+from mobilebert_runtime.errors import ArtefactError
 from tests.helpers.tiny_artefacts import SEQ_LEN, write_artefact
 
 
@@ -87,8 +87,10 @@ def test_errors_name_the_folder_and_the_reason(tmp_path, onnx_artefact, tflite_a
     with pytest.raises(ArtefactError, match="no such artefact folder"):
         profile.profile(tmp_path / "nothing")
     broken = write_artefact(tmp_path / "broken", "tflite", b"not a model")
-    with pytest.raises(WorkerError, match="LiteRtCreateModelFromFile failed") as caught:
+    with pytest.raises(MeasurementError, match="LiteRtCreateModelFromFile failed") as caught:
         profile.profile(broken)
     assert "\n" not in str(caught.value)
-    with pytest.raises(ProfilerError, match=f"no signature of the model has inputs of {SEQ_LEN + 1} tokens"):
+    with pytest.raises(
+        MeasurementError, match=f"no signature of the model has inputs of {SEQ_LEN + 1} tokens"
+    ):
         ProfiledModel(tflite_artefact / "model.tflite", SEQ_LEN + 1, 1)

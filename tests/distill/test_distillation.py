@@ -9,11 +9,12 @@ import torch
 from distill import losses as objectives
 from distill.init.student import factorise_embedding, inherit
 from distill.losses import UNLABELLED
-from distill.task.distillation_recipes import RECIPES, RecipeError, recipe
+from distill.task.distillation_recipes import RECIPES, recipe
 from distill.task.task_distillation import distil, teacher_forced
 from matching.data.mining import mine_pairs
+from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import ConfigError, EncoderConfig, build
+from models import EncoderConfig, build
 from tests.helpers.captured import MASK, draw, tokens
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 from tests.helpers.texts import MINILM
@@ -146,11 +147,11 @@ def test_student_inherits_embedding_pooler_and_classifier():
 
 def test_student_that_cannot_inherit_is_an_error():
     teacher = build(TEACHER, seed=0)
-    with pytest.raises(ConfigError, match="feature map 64"):
+    with pytest.raises(ModelError, match="feature map 64"):
         inherit(replace(STUDENT, hidden_size=64), teacher)
-    with pytest.raises(ConfigError, match="expected a bottleneck model"):
+    with pytest.raises(ModelError, match="expected a bottleneck model"):
         inherit(TEACHER, teacher)
-    with pytest.raises(RecipeError, match="'big' is unknown; expected one of matcher-m, matcher-s"):
+    with pytest.raises(OptionError, match="'big' is unknown; expected one of matcher-m, matcher-s"):
         recipe("big")
 
 

@@ -14,8 +14,8 @@ from distill.pretraining.pretraining_loss import PretrainingLoss, answer, traine
 from distill.pretraining.shards import Corpus
 from distill.pretraining.stages import PretrainingPlan, evaluate, pretrain, start
 from distill.pretraining.strategies import STRATEGIES, stages, strategy
-from distill.task.distillation_recipes import RecipeError
-from models import ConfigError, EncoderConfig
+from mobilebert_runtime.errors import ModelError, OptionError
+from models import EncoderConfig
 from models import build as build_model
 from models.config import KroneckerRule
 from tests.helpers.networks import randomise
@@ -133,9 +133,9 @@ def test_every_strategy_has_the_same_budget():
     for name, row in STRATEGIES.items():
         assert sum(s.steps for s in stages(row, LAYERS, 7, 5)) == 12, name
     assert [s.steps for s in stages(STRATEGIES["pkt"], 3, 7, 5)] == [2, 2, 3, 5]
-    with pytest.raises(RecipeError, match="2 transfer steps for 3 layers"):
+    with pytest.raises(OptionError, match="2 transfer steps for 3 layers"):
         stages(STRATEGIES["pkt"], 3, 2, 5)
-    with pytest.raises(RecipeError, match="'ablation' is unknown"):
+    with pytest.raises(OptionError, match="'ablation' is unknown"):
         strategy("ablation")
 
 
@@ -218,17 +218,17 @@ def test_kronecker_student_starts_as_the_teachers_nearest_sums():
 
 
 def test_what_cannot_be_inherited_or_compared_is_an_error(teacher, corpus):
-    with pytest.raises(ConfigError, match="hidden_size 32 must equal the teacher's 16"):
+    with pytest.raises(ModelError, match="hidden_size 32 must equal the teacher's 16"):
         inherit_pretraining(replace(STUDENT, hidden_size=32), teacher)
-    with pytest.raises(ConfigError, match=r"word_embeddings.weight .* cannot be copied"):
+    with pytest.raises(ModelError, match=r"word_embeddings.weight .* cannot be copied"):
         inherit_pretraining(replace(STUDENT, embedding_size=4), teacher)
     stage = stages(STRATEGIES["pkt"], LAYERS, 6, 4)[0]
     deeper = build_model(replace(STUDENT, num_hidden_layers=4), "pretraining")
-    with pytest.raises(ConfigError, match="num_hidden_layers 4 must equal"):
+    with pytest.raises(ModelError, match="num_hidden_layers 4 must equal"):
         PretrainingLoss(deeper, teacher, stage)
-    with pytest.raises(ConfigError, match="needs a teacher"):
+    with pytest.raises(ModelError, match="needs a teacher"):
         start(STUDENT, None, plan("pkt"), corpus)
-    with pytest.raises(ConfigError, match="the corpus has 30522 and 32"):
+    with pytest.raises(ModelError, match="the corpus has 30522 and 32"):
         start(replace(STUDENT, max_position_embeddings=16), None, plan("bare"), corpus)
 
 

@@ -14,7 +14,8 @@ from distill.pretraining import masking
 from distill.pretraining.corpus import Packing, SentenceTokenizer, build, cut_long, pack
 from distill.pretraining.examples import ExampleRecipe, Examples, Order, collate, shortened
 from distill.pretraining.shards import Corpus
-from matching.data.plain_text import CorpusError, read_documents
+from matching.data.plain_text import read_documents
+from mobilebert_runtime.errors import DataError
 from tests.helpers.texts import MINILM, fuzzed_lines
 from tests.helpers.texts import documents as text
 
@@ -77,7 +78,7 @@ def test_killed_build_keeps_its_shards_and_ends_the_same(tmp_path, corpus):
     source, out = corpus.folder.parent / "text.txt", tmp_path / "built"
     killed = subprocess.run([sys.executable, "-c", script, str(source), str(out)], check=False)
     assert killed.returncode == -signal.SIGKILL
-    with pytest.raises(CorpusError, match="no finished corpus"):
+    with pytest.raises(DataError, match="no finished corpus"):
         Corpus(out)
     kept = (out / "shard-00001.arrow").stat().st_mtime_ns
     build([source], MINILM, out, PACKING)
@@ -124,19 +125,19 @@ def test_pack_takes_sentences_until_the_target_and_a_tenth_is_short():
     ],
 )
 def test_another_plan_in_the_same_folder_is_refused(corpus, change, match):
-    with pytest.raises(CorpusError, match=match):
+    with pytest.raises(DataError, match=match):
         build([corpus.folder.parent / "text.txt"], MINILM, corpus.folder, replace(PACKING, **change))
 
 
 def test_bad_input_is_a_named_error(tmp_path):
-    with pytest.raises(CorpusError, match="no such file"):
+    with pytest.raises(DataError, match="no such file"):
         build([tmp_path / "none.txt"], MINILM, tmp_path / "out", PACKING)
     (tmp_path / "one.txt").write_text("A single line")
-    with pytest.raises(CorpusError, match="no document of two sentences"):
+    with pytest.raises(DataError, match="no document of two sentences"):
         build([tmp_path / "one.txt"], MINILM, tmp_path / "out", PACKING)
-    with pytest.raises(CorpusError, match=r"tokenizer\.json"):
+    with pytest.raises(DataError, match=r"tokenizer\.json"):
         build([tmp_path / "one.txt"], tmp_path, tmp_path / "out", PACKING)
-    with pytest.raises(CorpusError, match="'mlm'; expected one of nsp, sop"):
+    with pytest.raises(DataError, match="'mlm'; expected one of nsp, sop"):
         ExampleRecipe(pairs="mlm")
 
 
@@ -310,7 +311,7 @@ def test_order_is_a_new_permutation_each_epoch():
         assert len({i for _, i in epoch}) == 20
     assert [i for _, i in epochs[0]] != [i for _, i in epochs[1]]
     assert Order(chunks, 5, seed=1).batch(6) == order.batch(6)
-    with pytest.raises(CorpusError, match="do not fill a batch of 24"):
+    with pytest.raises(DataError, match="do not fill a batch of 24"):
         Order(chunks, 24, seed=1)
 
 

@@ -13,8 +13,9 @@ from matching.data.labelled_pairs import LabelledPairs, read_split
 from matching.length_bias.length_prior import LengthPrior
 from mobilebert_export.cli import main
 from mobilebert_export.scoring import open_scorer
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import ConfigError, EncoderConfig, build, save_pretrained
+from models import EncoderConfig, build, save_pretrained
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import WORDS, toy_pairs
 from training.encoded_pairs import predict_logits
@@ -58,7 +59,7 @@ def test_levelled_targets_have_one_ratio_in_every_category():
     untouched = task_targets(distillation_data, logits, 0.0)
     assert np.array_equal(untouched.logits, logits)
     assert (untouched.weights == 1).all()
-    with pytest.raises(ConfigError, match="two classes"):
+    with pytest.raises(ModelError, match="two classes"):
         task_targets(distillation_data, np.zeros((len(odds), 3)), 1.0)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from android_bench.toolchain import tools
-from android_bench.toolchain.debian import ToolUnavailableError
+from mobilebert_runtime.errors import ToolError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,7 +21,7 @@ def require(*names):
         pytest.skip("not run: this kernel gives no user and network namespaces")
     try:
         return [tools.find(name) for name in names]
-    except ToolUnavailableError as error:
+    except ToolError as error:
         pytest.skip(f"not run: {error}")
 
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from matching.data import table_files as records
-from matching.data.pairs import PairFileError, Reason
+from matching.data.pairs import Reason
 from matching.length_bias import bias_audit as auditing
-from matching.length_bias.bias_audit import AuditError, audit, somers_d
+from matching.length_bias.bias_audit import audit, somers_d
 from matching.length_bias.length_divergence import LARGE_NUMBER, Quartiles, listwise, pairwise
 from mobilebert_export import cli
+from mobilebert_runtime.errors import DataError
 
 # Positives per negative, CAT1 to CAT4, from the README of the shared data. Its figures for Microblog are
 # those of all 60 topics, training and test together; TrecQA's .12499 is rounded up there.
@@ -186,13 +187,13 @@ def test_groups_without_a_positive_are_counted_and_put_in_cat4(tmp_path):
     ("rows", "missing"), [([(0, 2, 3, 0)] * 5, "positive"), ([(1, 2, 3, 0)] * 5, "negative")]
 )
 def test_one_class_only(tmp_path, rows, missing):
-    with pytest.raises(AuditError, match=f"no {missing} pair among 5") as error:
+    with pytest.raises(DataError, match=f"no {missing} pair among 5") as error:
         audit(write(tmp_path / "p.tsv", rows))
     assert error.value.exit_code == 2
 
 
 def test_unlabelled_file(tmp_path):
-    with pytest.raises(PairFileError, match="--label"):
+    with pytest.raises(DataError, match="--label"):
         audit(write(tmp_path / "p.tsv", [(1, 2, 3, 0)], header="gold\ttext_a\ttext_b\tqid"))
 
 
@@ -208,10 +209,10 @@ def test_quartiles_of_a_training_set_or_of_a_report(tmp_path):
     report = tmp_path / "report.json"
     report.write_text(json.dumps(audit(train).to_json()), encoding="utf-8")
     assert audit(test, quartiles_from=report).categories == given.categories
-    with pytest.raises(PairFileError, match="pairwise quartiles"):
+    with pytest.raises(DataError, match="pairwise quartiles"):
         audit(test, group="qid", quartiles_from=report)
     report.write_text("{}", encoding="utf-8")
-    with pytest.raises(PairFileError, match="no quartiles in it"):
+    with pytest.raises(DataError, match="no quartiles in it"):
         audit(test, quartiles_from=report)
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from matching.evaluation.metrics import MetricError, auc, bootstrap
+from matching.evaluation.metrics import auc, bootstrap
 from matching.length_bias.bias_measures import length_features, length_probe, tpr_gap
+from mobilebert_runtime.errors import DataError
 
 
 def pairs_of(lengths):
@@ -44,7 +45,7 @@ def test_the_interval_of_the_gap_is_that_of_resampled_positives():
 def test_the_gap_of_nothing_is_none():
     gap = tpr_gap(np.array([1, 0]), np.array([1, 1]), np.array([1, 4]))
     assert (gap.value, gap.low, gap.high, gap.count) == (None, -1.0, 1.0, 1)
-    with pytest.raises(MetricError):
+    with pytest.raises(DataError):
         tpr_gap(np.array([1, 2]), np.array([1, 1]), np.array([1, 4]))
 
 
@@ -111,5 +112,5 @@ def test_the_threshold_is_the_matchers():
 
 
 def test_arrays_of_different_lengths_are_refused():
-    with pytest.raises(MetricError, match="2 pairs, 2 labels, 3 probabilities"):
+    with pytest.raises(DataError, match="2 pairs, 2 labels, 3 probabilities"):
         length_probe(pairs_of([(1, 1), (2, 2)]), np.array([0, 1]), np.zeros(3), 0.5)

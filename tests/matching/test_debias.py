@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from matching.data.pairs import read_pairs
 from matching.length_bias.bias_audit import audit
-from matching.length_bias.debiased_sets import DebiasError, debias, write
+from matching.length_bias.debiased_sets import debias, write
 from matching.length_bias.length_divergence import listwise, pairwise, word_counts
 from mobilebert_export import cli
-from mobilebert_runtime.files import OutputError
+from mobilebert_runtime.errors import DataError, OutputError
 
 SHARED = [
     ("qqp", "train"),
@@ -80,7 +80,7 @@ def test_level_and_done_after_one_run(tmp_path_factory, rows, seed):
     source = table(folder / "p.tsv", rows)
     try:
         chosen = debias(source, seed=seed)
-    except DebiasError:  # levelling would leave one class only; has its own test
+    except DataError:  # levelling would leave one class only; has its own test
         assume(False)
     write(chosen, folder / "1.tsv")
     after = audit(folder / "1.tsv")
@@ -173,22 +173,22 @@ def test_bad_rows_are_not_kept_but_reported(tmp_path):
 
 @pytest.mark.parametrize("labels", [[0] * 8, [1] * 8])
 def test_one_class_only(tmp_path, labels):
-    with pytest.raises(DebiasError, match="there is no ratio to level"):
+    with pytest.raises(DataError, match="there is no ratio to level"):
         debias(table(tmp_path / "p.tsv", [(y, 2, 3, 0) for y in labels]))
 
 
 def test_a_set_that_levelling_would_empty(tmp_path):
     rows = [(1, 2, 2, 0)] * 10 + [(0, 2, 9, 0)] * 10  # the divergence is the label
-    with pytest.raises(DebiasError, match="more rows are needed"):
+    with pytest.raises(DataError, match="more rows are needed"):
         debias(table(tmp_path / "p.tsv", rows))
 
 
 def test_refused_outputs(tmp_path):
     source = table(tmp_path / "p.tsv", biased(300, 6))
     chosen = debias(source)
-    with pytest.raises(DebiasError, match=r"expected the ending \.tsv"):
+    with pytest.raises(DataError, match=r"expected the ending \.tsv"):
         write(chosen, tmp_path / "out.csv")
-    with pytest.raises(DebiasError, match="is the input itself"):
+    with pytest.raises(DataError, match="is the input itself"):
         write(chosen, source, force=True)
     (tmp_path / "out.tsv").write_text("mine", encoding="utf-8")
     with pytest.raises(OutputError, match="--force"):

@@ -9,9 +9,10 @@ from matching.data.labelled_pairs import read_labelled
 from matching.evaluation import metrics
 from matching.evaluation.confidence_intervals import calibration_interval, classification_intervals
 from matching.evaluation.pair_evaluation import evaluate
-from matching.length_bias.debiased_sets import DebiasError, debias, level
+from matching.length_bias.debiased_sets import debias, level
 from matching.length_bias.length_divergence import Quartiles, pairwise, word_counts
 from mobilebert_export.cli import main
+from mobilebert_runtime.errors import DataError
 from tests.helpers.tiny_artefacts import WORDS, onnx_model, write_artefact
 from tests.helpers.toys import write_pairs
 
@@ -80,7 +81,7 @@ def test_f1_is_that_of_the_positive_class_by_hand():
     predictions = np.array([1, 1, 0, 1, 0, 0, 0, 0])  # TP 2, FN 1, FP 1
     assert metrics.f1(labels, predictions) == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
     assert metrics.f1(labels, np.zeros(8, int)) == 0
-    with pytest.raises(metrics.MetricError, match="expected 0 and 1"):
+    with pytest.raises(metrics.DataError, match="expected 0 and 1"):
         metrics.f1(labels * 2, predictions)
 
 
@@ -132,7 +133,7 @@ def test_one_class_has_no_adversarial_test_and_says_why():
     assert found["auc"] is None
     assert "auc_interval" not in found
     json.dumps(found, allow_nan=False)
-    with pytest.raises(DebiasError, match="these pairs: no positive pair"):
+    with pytest.raises(DataError, match="these pairs: no positive pair"):
         level(np.zeros(5), np.zeros(5, bool))
 
 

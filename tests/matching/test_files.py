@@ -4,7 +4,8 @@ import contextlib
 
 import pytest
 
-from mobilebert_runtime.files import OutputError, replacing
+from mobilebert_runtime.errors import OutputError
+from mobilebert_runtime.files import replacing
 
 
 def test_an_output_is_whole_or_absent(tmp_path):

@@ -7,7 +7,8 @@ import pytest
 
 from matching.data.labelled_pairs import read_split
 from matching.length_bias.length_divergence import Quartiles, pairwise
-from matching.length_bias.length_prior import LengthPrior, LengthPriorError, adjusted
+from matching.length_bias.length_prior import LengthPrior, adjusted
+from mobilebert_runtime.errors import DataError
 
 RNG = np.random.default_rng(0)
 
@@ -115,16 +116,16 @@ def test_equal_lengths_have_one_category_and_no_shift():
     ],
 )
 def test_labels_without_odds_are_refused(lengths, labels, message):
-    with pytest.raises(LengthPriorError, match=message):
+    with pytest.raises(DataError, match=message):
         LengthPrior.fit(pairs_of(lengths), np.array(labels))
 
 
 @pytest.mark.parametrize(("logits", "shift"), [((3, 3), 3), ((3,), 3), ((3, 2), 2)])
 def test_logits_of_another_shape_are_refused(logits, shift):
-    with pytest.raises(LengthPriorError, match="two classes"):
+    with pytest.raises(DataError, match="two classes"):
         adjusted(np.zeros(logits), np.zeros(shift))
     prior = LengthPrior(Quartiles(0.0, 1.0, 2.0), (0.0, 0.0, 0.0, 0.0), 0.0)
-    with pytest.raises(LengthPriorError, match="two classes"):
+    with pytest.raises(DataError, match="two classes"):
         prior.weight([("a", "b")] * shift, np.zeros(logits))
 
 

@@ -47,7 +47,7 @@ def test_one_class_is_said_not_guessed():
     found = metrics.classification(np.ones(4), np.full(4, 0.9))
     assert found["auc"] is None
     assert found["balanced_accuracy"] is None
-    with pytest.raises(metrics.MetricError, match="needs two classes"):
+    with pytest.raises(metrics.DataError, match="needs two classes"):
         metrics.auc(np.ones(4), np.arange(4))
 
 
@@ -61,7 +61,7 @@ def test_calibration_error():
     labels = np.array([1] * 8 + [0] * 2 + [0] * 5 + [1] * 5)
     assert metrics.expected_calibration_error(labels, probabilities) == pytest.approx(0.5 * 0 + 0.5 * 0.4)
     assert metrics.expected_calibration_error(np.array([1, 0]), np.array([1.0, 0.0])) == 0
-    with pytest.raises(metrics.MetricError, match="expected 0 to 1"):
+    with pytest.raises(metrics.DataError, match="expected 0 to 1"):
         metrics.expected_calibration_error(np.array([1, 0]), np.array([3.0, -1.0]))
 
 
@@ -121,7 +121,7 @@ def test_scores_equal_in_float32_are_still_apart():
 def test_ranking_without_relevant_documents():
     found = metrics.ranking(np.array([0, 1]), np.array([1.0, 0.0]), ["none", "one"])
     assert (found.map, found.queries, found.without_relevant) == (1.0, 1, 1)
-    with pytest.raises(metrics.MetricError, match="no query has a relevant"):
+    with pytest.raises(metrics.DataError, match="no query has a relevant"):
         metrics.ranking(np.zeros(3), np.arange(3), ["q"] * 3)
 
 
@@ -136,7 +136,7 @@ def test_ranking_without_relevant_documents():
     ],
 )
 def test_bad_input(labels, scores, message):
-    with pytest.raises(metrics.MetricError, match=message) as error:
+    with pytest.raises(metrics.DataError, match=message) as error:
         metrics.classification(np.array(labels), np.array(scores))
     assert error.value.exit_code == 2
 
@@ -154,7 +154,7 @@ def test_true_positive_rate_by_category():
 def test_wilson_textbook_value():
     # Newcombe 1998, Table I: 15 of 148, method 3.
     assert metrics.wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
-    with pytest.raises(metrics.MetricError):
+    with pytest.raises(metrics.DataError):
         metrics.wilson(3, 2)
 
 

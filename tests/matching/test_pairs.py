@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matching.data import table_files as records
-from matching.data.pairs import PairFileError, Reason, read_pairs, scan_pairs
+from matching.data.pairs import Reason, read_pairs, scan_pairs
 from matching.data.table_files import open_table
+from mobilebert_runtime.errors import DataError
 from tests.helpers.pair_files import HEADER, outcome
 
 # Anything a TSV field may hold: no tab, no line feed, no carriage return, no NUL, not only white space.
@@ -102,7 +103,7 @@ def test_real_numbers_stay_real_and_text_labels_need_a_positive(tsv):
     table = read_pairs(words, positive="entailment")
     assert table.labels.tolist() == [1, 0]
     assert outcome(table) == {Reason.LABEL: [4]}
-    with pytest.raises(PairFileError, match="--positive"):
+    with pytest.raises(DataError, match="--positive"):
         read_pairs(words)
     assert len(read_pairs(words, with_labels=False)) == 3
 
@@ -133,7 +134,7 @@ def test_byte_order_mark_crlf_and_no_last_newline(tsv, ending, newline, last):
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf_16_is_refused(tsv, encoding):
-    with pytest.raises(PairFileError, match="UTF-"):
+    with pytest.raises(DataError, match="UTF-"):
         read_pairs(tsv((HEADER + "1\ta\tb\n").encode(encoding)))
 
 
@@ -149,7 +150,7 @@ def test_a_line_of_ten_megabytes(tsv):
 def test_a_line_beyond_the_limit_is_refused_before_it_fills_the_memory(tsv, monkeypatch):
     monkeypatch.setattr(records, "BLOCK_BYTES", 1 << 16)
     monkeypatch.setattr(records, "MAX_LINE_BYTES", 1 << 20)
-    with pytest.raises(PairFileError, match="line 2 is longer than 1 MiB"):
+    with pytest.raises(DataError, match="line 2 is longer than 1 MiB"):
         read_pairs(tsv(HEADER + "1\t" + "x" * (2 << 20)))
 
 

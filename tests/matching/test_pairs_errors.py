@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matching.data import table_files as records
-from matching.data.pairs import PairFileError, Reason, read_pairs, scan_pairs
+from matching.data.pairs import Reason, read_pairs, scan_pairs
+from mobilebert_runtime.errors import DataError
 from tests.helpers.pair_files import HEADER, outcome
 
 # --- columns ---
@@ -25,18 +26,18 @@ from tests.helpers.pair_files import HEADER, outcome
     ],
 )
 def test_missing_column(tsv, arguments, message):
-    with pytest.raises(PairFileError, match=message) as error:
+    with pytest.raises(DataError, match=message) as error:
         read_pairs(tsv(HEADER + "1\ta\tb\n"), **arguments)
     assert error.value.exit_code == 2
 
 
 def test_a_file_without_a_header_names_what_it_saw(tsv):
-    with pytest.raises(PairFileError, match=r"--text-a and --text-b; the file has 1, one text, another"):
+    with pytest.raises(DataError, match=r"--text-a and --text-b; the file has 1, one text, another"):
         read_pairs(tsv("1\tone text\tanother\n0\tc\td\n"))
 
 
 def test_a_column_named_twice(tsv):
-    with pytest.raises(PairFileError, match="more than one column 'label'"):
+    with pytest.raises(DataError, match="more than one column 'label'"):
         read_pairs(tsv("label\tlabel\ttext_a\ttext_b\n1\t1\ta\tb\n"), label="label")
 
 
@@ -106,7 +107,7 @@ def test_bad_csv_records(tsv):
 
 
 def test_a_quotation_mark_never_closed_is_an_error_that_names_its_line(tsv):
-    with pytest.raises(PairFileError, match="line 3: a quotation mark opens a field and none closes it"):
+    with pytest.raises(DataError, match="line 3: a quotation mark opens a field and none closes it"):
         read_pairs(tsv('label,text_a,text_b\n1,a,b\n1,"a,b\n0,c,d\n', "p.csv"))
 
 
@@ -174,7 +175,7 @@ def test_many_bad_rows_are_all_counted_and_the_first_named(tsv):
     ],
 )
 def test_not_a_table(tsv, name, content, message):
-    with pytest.raises(PairFileError, match=message) as error:
+    with pytest.raises(DataError, match=message) as error:
         read_pairs(tsv(content, name))
     assert error.value.exit_code == 2
     assert "\n" not in str(error.value)
@@ -211,7 +212,7 @@ def test_whatever_the_bytes_every_row_is_accounted_for_or_the_file_is_refused(
         patch.setattr(records, "BLOCK_BYTES", block)
         try:
             table = read_pairs(path)
-        except PairFileError:
+        except DataError:
             return
     seen = [*table.lines.tolist(), *(line for lines in table.problems.lines.values() for line in lines)]
     last = (header + body).rstrip(b"\n").count(b"\n") + 1
@@ -222,10 +223,10 @@ def test_whatever_the_bytes_every_row_is_accounted_for_or_the_file_is_refused(
 
 
 def test_missing_path_and_directory(tmp_path):
-    with pytest.raises(PairFileError, match="no such file"):
+    with pytest.raises(DataError, match="no such file"):
         read_pairs(tmp_path / "none.tsv")
     (tmp_path / "folder.tsv").mkdir()
-    with pytest.raises(PairFileError, match="a directory"):
+    with pytest.raises(DataError, match="a directory"):
         read_pairs(tmp_path / "folder.tsv")
 
 
@@ -233,5 +234,5 @@ def test_missing_path_and_directory(tmp_path):
 def test_a_file_without_permission(tsv):
     path = tsv(HEADER)
     path.chmod(0)
-    with pytest.raises(PairFileError, match="cannot be read"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_pairs(path)

@@ -8,7 +8,6 @@ import pytest
 
 from matching.data.squad import (
     Question,
-    SquadFileError,
     answer,
     best_span,
     find_split,
@@ -18,6 +17,7 @@ from matching.data.squad import (
     windows,
 )
 from matching.evaluation.squad_metrics import best_threshold, evaluate, exact_match, f1, normalise
+from mobilebert_runtime.errors import DataError
 from models import EncoderConfig, build
 from tests.helpers.texts import MINILM
 from training.loop import LoopConfig
@@ -189,15 +189,15 @@ def test_learns_where_the_answer_is_and_when_there_is_none(tmp_path):
 
 
 def test_bad_files_are_named_errors(tmp_path):
-    with pytest.raises(SquadFileError, match="0 files train"):
+    with pytest.raises(DataError, match="0 files train"):
         find_split(tmp_path, "train")
     path = tmp_path / "train.json"
     path.write_text("[]")
-    with pytest.raises(SquadFileError, match="not a SQuAD file"):
+    with pytest.raises(DataError, match="not a SQuAD file"):
         read_squad(path)
     path.write_text('{"data": []}')
-    with pytest.raises(SquadFileError, match="no question"):
+    with pytest.raises(DataError, match="no question"):
         read_squad(path)
     squad_json(tmp_path, [Question("q", "what?", "a b", ("b",), (0,))], "train.json")
-    with pytest.raises(SquadFileError, match="'q': no 'b' at character 0"):
+    with pytest.raises(DataError, match="'q': no 'b' at character 0"):
         read_squad(path)

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from mobilebert_export.artefact_folder import OutputExistsError, new_folder, write_checksums
-from mobilebert_runtime.card import ArtefactCard, ArtefactError, Bucket, check_checksums, read_card
+from mobilebert_export.artefact_folder import new_folder, write_checksums
+from mobilebert_runtime.card import ArtefactCard, Bucket, check_checksums, read_card
+from mobilebert_runtime.errors import ArtefactError, OutputError
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
 
@@ -41,7 +42,7 @@ def test_an_exception_leaves_nothing_not_even_parents(tmp_path):
 
 def test_an_existing_folder_is_refused_and_unchanged(artefact):
     before = contents(artefact)
-    with pytest.raises(OutputExistsError, match="--force"), new_folder(artefact, force=False):
+    with pytest.raises(OutputError, match="--force"), new_folder(artefact, force=False):
         pytest.fail("the block must not run")
     assert contents(artefact) == before
 
@@ -63,10 +64,10 @@ def test_force_never_deletes_what_is_not_an_artefact(tmp_path):
     thesis.mkdir()
     (thesis / "chapter1.txt").write_text("years of work")
     for out in (thesis, thesis / "chapter1.txt"):
-        with pytest.raises(OutputExistsError, match="not an artefact"), new_folder(out, force=True):
+        with pytest.raises(OutputError, match="not an artefact"), new_folder(out, force=True):
             pytest.fail("the block must not run")
     below_a_file = thesis / "chapter1.txt" / "x"
-    with pytest.raises(OutputExistsError, match="is a file"), new_folder(below_a_file, force=False):
+    with pytest.raises(OutputError, match="is a file"), new_folder(below_a_file, force=False):
         pytest.fail("the block must not run")
     assert (thesis / "chapter1.txt").read_text() == "years of work"
 
@@ -79,7 +80,7 @@ def test_a_folder_that_appears_meanwhile_is_not_overwritten(tmp_path):
             out.mkdir()
             (out / "theirs").write_text("")
 
-    with pytest.raises(OutputExistsError):
+    with pytest.raises(OutputError):
         slow()
     assert [path.name for path in out.iterdir()] == ["theirs"]
     assert [path.name for path in tmp_path.iterdir()] == ["artefact"]

@@ -10,7 +10,6 @@ from scipy.stats import spearmanr
 
 from mobilebert_export import samples
 from mobilebert_export.verification import (
-    TooFewPairsError,
     VerificationError,
     compare,
     positive_log_odds,
@@ -18,6 +17,7 @@ from mobilebert_export.verification import (
     verify,
 )
 from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.recipes import Tolerance
 from tests.helpers import small_matcher
@@ -115,7 +115,7 @@ def test_log_odds_of_two_and_of_three_labels():
 
 
 def test_too_few_pairs_prove_nothing():
-    with pytest.raises(TooFewPairsError, match="199 pairs"):
+    with pytest.raises(DataError, match="199 pairs"):
         verify(None, None, [("a", "b")] * 199, STRICT)
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mobilebert_runtime.tokenizer import PairTokenizer, TokenizerFileError
+from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.tokenizer import PairTokenizer
 from tests.helpers.texts import MINILM, fuzzed_lines
 
 LINES = 10_000
@@ -52,5 +53,5 @@ def test_long_and_empty_texts_fit_the_sequence():
 def test_missing_or_damaged_tokenizer_is_a_named_error(tmp_path, content):
     if content is not None:
         (tmp_path / "tokenizer.json").write_text(content)
-    with pytest.raises(TokenizerFileError, match=r"tokenizer\.json: (no such file|damaged)"):
+    with pytest.raises(ModelError, match=r"tokenizer\.json: (no such file|damaged)"):
         PairTokenizer.load(tmp_path)

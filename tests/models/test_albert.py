@@ -7,16 +7,8 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from models import (
-    ConfigError,
-    EncoderConfig,
-    ModelFileError,
-    build,
-    inventory,
-    load_pretrained,
-    preset,
-    save_pretrained,
-)
+from mobilebert_runtime.errors import ModelError
+from models import EncoderConfig, build, inventory, load_pretrained, preset, save_pretrained
 from tests.helpers.networks import SMALL_ALBERT as SMALL
 from tests.helpers.networks import padded_batch, randomise, relative_difference
 
@@ -193,16 +185,16 @@ def test_no_dropout_anywhere():
 
 
 def test_contradictions_are_named_errors(tmp_path):
-    with pytest.raises(ConfigError, match="4 layers do not divide into num_hidden_groups 3"):
+    with pytest.raises(ModelError, match="4 layers do not divide into num_hidden_groups 3"):
         replace(SMALL, num_hidden_groups=3)
-    with pytest.raises(ConfigError, match=r"layer_sharing is 'some'; expected one of all, attention"):
+    with pytest.raises(ModelError, match=r"layer_sharing is 'some'; expected one of all, attention"):
         replace(SMALL, layer_sharing="some")
-    with pytest.raises(ConfigError, match="inner_group_num is 2"):
+    with pytest.raises(ModelError, match="inner_group_num is 2"):
         EncoderConfig.from_dict({"model_type": "albert", "inner_group_num": 2})
     save_pretrained(build(replace(SMALL, num_hidden_groups=4), None), tmp_path / "m")
     from safetensors.torch import save_file
 
     tensors = load_file(tmp_path / "m" / "model.safetensors")
     save_file({k: v for k, v in tensors.items() if "groups.3" not in k}, tmp_path / "m" / "model.safetensors")
-    with pytest.raises(ModelFileError, match=r"lacks 16 tensors, the first 'encoder\.layer\.3"):
+    with pytest.raises(ModelError, match=r"lacks 16 tensors, the first 'encoder\.layer\.3"):
         load_pretrained(tmp_path / "m")

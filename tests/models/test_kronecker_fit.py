@@ -12,12 +12,13 @@ from torch import nn
 
 import models
 from mobilebert_export.cli import main
+from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, build
 from models.config import KroneckerRule
 from models.kronecker.compress import compress
 from models.kronecker.factor_fit import Inputs, fit_kronecker, measure_inputs
 from models.kronecker.factor_shapes import WORDS, low_rank_rules, shape_rules
-from models.kronecker.factored_layers import KroneckerError, kronecker_sum, nearest_kronecker
+from models.kronecker.factored_layers import kronecker_sum, nearest_kronecker
 from tests.helpers.networks import KRONECKER_BATCH as BATCH
 from tests.helpers.networks import SMALL_KRONECKER as SMALL
 from tests.helpers.networks import randomise
@@ -168,13 +169,13 @@ def test_an_all_zero_matrix_is_fitted_without_error(shape):
 
 
 def test_what_cannot_be_fitted_is_a_named_error(dense):
-    with pytest.raises(KroneckerError, match="no text to fit the factors to"):
+    with pytest.raises(ModelError, match="no text to fit the factors to"):
         measure_inputs(dense, [])
     inputs = measure_inputs(dense, [BATCH])
-    with pytest.raises(KroneckerError, match=r"pooler\.dense: its inputs were not measured"):
+    with pytest.raises(ModelError, match=r"pooler\.dense: its inputs were not measured"):
         compress(dense, [KroneckerRule("pooler.dense", 24, 24)], inputs=inputs)
     wide = torch.zeros(4, 3000)
-    with pytest.raises(KroneckerError, match="4,500 numbers at a time, at most 4,096; take fewer products"):
+    with pytest.raises(ModelError, match="4,500 numbers at a time, at most 4,096; take fewer products"):
         fit_kronecker(wide, Inputs(nn.Linear(3000, 4)), 2, 2, 3)
 
 

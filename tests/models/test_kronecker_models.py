@@ -12,24 +12,12 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from mobilebert_export.cli import main
-from models import (
-    ModelFileError,
-    build,
-    inventory,
-    load_pretrained,
-    packaged_directory,
-    preset,
-    save_pretrained,
-)
+from mobilebert_runtime.errors import ModelError
+from models import build, inventory, load_pretrained, packaged_directory, preset, save_pretrained
 from models.config import KroneckerRule
 from models.kronecker.compress import compress
 from models.kronecker.factor_shapes import PRESETS, costs, plan, preset_rules, shape_rules
-from models.kronecker.factored_layers import (
-    KroneckerEmbedding,
-    KroneckerError,
-    KroneckerLinear,
-    nearest_kronecker,
-)
+from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear, nearest_kronecker
 from models.kronecker.shape_search import search
 from tests.helpers.networks import KRONECKER_BATCH as BATCH
 from tests.helpers.networks import SMALL_KRONECKER as SMALL
@@ -200,18 +188,18 @@ def test_compiles_as_one_graph(dense):
     ],
 )
 def test_wrong_shapes_are_named_errors_of_layer_model_and_directory(dense, tmp_path, shape, message):
-    assert KroneckerError.exit_code == 2
-    with pytest.raises(KroneckerError, match=message):
+    assert ModelError.exit_code == 2
+    with pytest.raises(ModelError, match=message):
         KroneckerLinear(48, 48, **shape)
-    with pytest.raises(KroneckerError, match=message):
+    with pytest.raises(ModelError, match=message):
         nearest_kronecker(torch.zeros(48, 48), **shape)
     rule = {"layers": "*.attention.self.query", **shape}
-    with pytest.raises(KroneckerError, match=rf"layer\.0\.attention\.self\.query.*{message}"):
+    with pytest.raises(ModelError, match=rf"layer\.0\.attention\.self\.query.*{message}"):
         compress(dense, [KroneckerRule(**rule)])
     save_pretrained(dense, tmp_path / "m")
     path = tmp_path / "m" / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"kronecker": [rule]}))
-    with pytest.raises(ModelFileError, match=message):
+    with pytest.raises(ModelError, match=message):
         load_pretrained(tmp_path / "m")
 
 
@@ -224,20 +212,20 @@ def test_wrong_shapes_are_named_errors_of_layer_model_and_directory(dense, tmp_p
     ],
 )
 def test_rules_that_fit_nothing_are_named_errors(dense, rules, message):
-    with pytest.raises(KroneckerError, match=message):
+    with pytest.raises(ModelError, match=message):
         compress(dense, rules)
 
 
 def test_a_model_is_not_compressed_twice(dense):
     once, _ = compress(dense, preset_rules(SMALL, "8"))
-    with pytest.raises(KroneckerError, match="factored already"):
+    with pytest.raises(ModelError, match="factored already"):
         compress(once, preset_rules(SMALL, "8"))
 
 
 def test_presets_name_what_they_cannot_divide():
-    with pytest.raises(KroneckerError, match="expected one of 8, 21, 5"):
+    with pytest.raises(ModelError, match="expected one of 8, 21, 5"):
         preset_rules(SMALL, "9")
-    with pytest.raises(KroneckerError, match="16 does not divide"):
+    with pytest.raises(ModelError, match="16 does not divide"):
         preset_rules(replace(SMALL, hidden_size=24), "21")
 
 
@@ -269,7 +257,7 @@ def all_shapes(config, rank):
         rules = shape_rules(config, attention, feed_forward, word, rank)
         try:
             layers = plan(config, rules)
-        except KroneckerError:
+        except ModelError:
             continue
         if all(layer.parameters_after < layer.parameters_before for layer in layers):
             found[attention, feed_forward, word] = costs(replace(config, kronecker=rules), 4)

@@ -6,7 +6,8 @@ import shutil
 import pytest
 import torch
 
-from models import MatcherSettings, ModelFileError, build, load_pretrained, save_pretrained
+from mobilebert_runtime.errors import ModelError
+from models import MatcherSettings, build, load_pretrained, save_pretrained
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 
 
@@ -95,7 +96,7 @@ def deeper_config(directory):
 def test_damaged_directories_are_named_errors(saved, damage, message):
     directory = saved[1]
     damage(directory)
-    with pytest.raises(ModelFileError, match=message):
+    with pytest.raises(ModelError, match=message):
         load_pretrained(directory)
 
 
@@ -108,8 +109,8 @@ def test_damaged_settings_and_missing_tokenizer_are_named_errors(saved):
         {"labels": [], "length_shift": 7},
     ):
         (directory / "matcher.json").write_text(json.dumps(damaged))
-        with pytest.raises(ModelFileError, match=r"not a matcher\.json"):
+        with pytest.raises(ModelError, match=r"not a matcher\.json"):
             MatcherSettings.load(directory)
-    with pytest.raises(ModelFileError, match=r"needs vocab\.txt"):
+    with pytest.raises(ModelError, match=r"needs vocab\.txt"):
         save_pretrained(model, directory.parent / "new", tokenizer_from=directory)
     assert not (directory.parent / "new").exists()

@@ -9,16 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from models import (
-    PRESETS,
-    ConfigError,
-    EncoderConfig,
-    build,
-    inventory,
-    load_pretrained,
-    preset,
-    save_pretrained,
-)
+from mobilebert_runtime.errors import ModelError
+from models import PRESETS, EncoderConfig, build, inventory, load_pretrained, preset, save_pretrained
 from tests.helpers.networks import (
     SMALL_BERT,
     SMALL_MOBILE,
@@ -205,15 +197,15 @@ def test_every_preset_builds():
 
 
 def test_unknown_names_are_errors():
-    with pytest.raises(ConfigError, match=r"'swish'.*expected one of gelu, gelu_new, relu"):
+    with pytest.raises(ModelError, match=r"'swish'.*expected one of gelu, gelu_new, relu"):
         EncoderConfig(hidden_act="swish")
-    with pytest.raises(ConfigError, match="preset 'mobilbert' is unknown"):
+    with pytest.raises(ModelError, match="preset 'mobilbert' is unknown"):
         preset("mobilbert")
-    with pytest.raises(ConfigError, match="head 'ner' is unknown"):
+    with pytest.raises(ModelError, match="head 'ner' is unknown"):
         build(SMALL_MOBILE, "ner")
-    with pytest.raises(ConfigError, match="does not divide"):
+    with pytest.raises(ModelError, match="does not divide"):
         EncoderConfig(num_attention_heads=7)
-    with pytest.raises(ConfigError, match="an ALBERT has layer_norm"):
+    with pytest.raises(ModelError, match="an ALBERT has layer_norm"):
         EncoderConfig(model_type="albert", normalization_type="no_norm")
-    with pytest.raises(ConfigError, match="position_embedding_type"):
+    with pytest.raises(ModelError, match="position_embedding_type"):
         EncoderConfig.from_dict({"model_type": "bert", "position_embedding_type": "relative_key"})

@@ -8,14 +8,12 @@ import pytest
 import torch
 import transformers
 
-from distill.task.distillation_recipes import RecipeError
 from distill.task.rewrite_recovery import recovery_recipe
 from distill.task.task_distillation import distil
-from mobilebert_export.commands.rewrite import RewriteUsageError
 from mobilebert_export.commands.rewrite import rewrite as command
-from mobilebert_runtime.files import OutputError
+from mobilebert_runtime.errors import ModelError, OptionError, OutputError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import ConfigError, EncoderConfig, build, load_pretrained, save_pretrained
+from models import EncoderConfig, build, load_pretrained, save_pretrained
 from models.convert.nonorm_relu import fit_linear, fit_no_norm, rewrite
 from tests.helpers import small_matcher
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
@@ -153,7 +151,7 @@ def test_recovery_steps_add_up_and_too_few_are_an_error():
     recipe = recovery_recipe(1000, 100, batch_size=16)
     assert sum(total_steps(1000, stage.loop) for stage in recipe.stages) == 100
     assert [stage.name for stage in recipe.stages] == ["layerwise", "joint", "task"]
-    with pytest.raises(RecipeError, match="in 2 steps"):
+    with pytest.raises(OptionError, match="in 2 steps"):
         recovery_recipe(1000, 2)
 
 
@@ -213,9 +211,9 @@ def test_command_records_accuracy_before_after_fit_and_after_recovery(teacher, t
         assert (config.normalization_type, config.hidden_act) == ("no_norm", "relu")
     with pytest.raises(OutputError, match="--force"):
         command(**given, out=tmp_path / "out")
-    with pytest.raises(RewriteUsageError, match="'rms' is unknown; expected one of nonorm"):
+    with pytest.raises(OptionError, match="'rms' is unknown; expected one of nonorm"):
         command(**given, out=tmp_path / "other", norm="rms")
-    with pytest.raises(RewriteUsageError, match="needs --dev"):
+    with pytest.raises(OptionError, match="needs --dev"):
         command(**(given | {"dev": None}), out=tmp_path / "other")
 
 
@@ -230,9 +228,9 @@ def test_a_rewritten_matcher_exports_and_the_runtime_agrees_with_pytorch(tmp_pat
 
 
 def test_wrong_models_are_named_errors():
-    with pytest.raises(ConfigError, match="expected a dense model_type 'bert' with layer_norm"):
+    with pytest.raises(ModelError, match="expected a dense model_type 'bert' with layer_norm"):
         rewrite(build(SMALL_MOBILE, seed=0), calibration(vocab=60))
-    with pytest.raises(ConfigError, match="no calibration text"):
+    with pytest.raises(ModelError, match="no calibration text"):
         rewrite(build(SMALL), [])
-    with pytest.raises(ConfigError, match="'swish'"):
+    with pytest.raises(ModelError, match="'swish'"):
         rewrite(build(replace(SMALL)), calibration(), activation="swish")

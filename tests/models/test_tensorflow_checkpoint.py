@@ -6,7 +6,8 @@ import pytest
 import torch
 import transformers
 
-from models import ModelFileError, load_pretrained
+from mobilebert_runtime.errors import ModelError
+from models import load_pretrained
 from models.convert.tensorflow_checkpoint import our_name, read_tensorflow_checkpoint
 from tests.helpers.networks import SMALL_BERT, SMALL_MOBILE, padded_batch, randomise, relative_difference
 from tests.helpers.texts import MINILM
@@ -81,17 +82,17 @@ def test_the_command_writes_a_model_directory(published, tmp_path):
 
 def test_wrong_files_are_named_errors(published, tmp_path):
     _, checkpoint, config = published
-    with pytest.raises(ModelFileError, match="no such file; give the prefix"):
+    with pytest.raises(ModelError, match="no such file; give the prefix"):
         read_tensorflow_checkpoint(tmp_path / "nothing", config)
-    with pytest.raises(ModelFileError, match=r"give the bert_config\.json"):
+    with pytest.raises(ModelError, match=r"give the bert_config\.json"):
         read_tensorflow_checkpoint(checkpoint, tmp_path / "nothing.json")
     deeper = json.loads(config.read_text()) | {"num_hidden_layers": 3}
     (tmp_path / "deeper.json").write_text(json.dumps(deeper))
-    with pytest.raises(ModelFileError, match=r"lacks .* variables"):
+    with pytest.raises(ModelError, match=r"lacks .* variables"):
         read_tensorflow_checkpoint(checkpoint, tmp_path / "deeper.json")
     data = checkpoint.with_name(checkpoint.name + ".data-00000-of-00001")
     data.write_bytes(data.read_bytes()[:100])
-    with pytest.raises(ModelFileError, match="damaged checkpoint"):
+    with pytest.raises(ModelError, match="damaged checkpoint"):
         read_tensorflow_checkpoint(checkpoint, config)
 
 

@@ -9,13 +9,13 @@ import models
 from mobilebert_export.onnx_writer import describe_onnx, write_float_onnx
 from mobilebert_export.tflite_writer import describe_tflite, write_float_tflite
 from mobilebert_runtime.card import Bucket
+from mobilebert_runtime.errors import OptionError
 from models import build
 from models.config import KroneckerRule
 from models.kronecker.compress import compress
 from models.layers import NoNorm
 from quantize.algebra import PASSES, simplify
 from quantize.algebra.proof import AlgebraError, outputs_of, relative_difference
-from quantize.algebra.simplify import UnknownPassError
 from quantize.algebra.streams import Multiply
 from quantize.algebra.work import count_work
 from tests.helpers import small_matcher
@@ -125,7 +125,7 @@ def test_a_wrong_identity_is_found(monkeypatch):
 
 
 def test_an_unknown_pass_names_the_known_ones():
-    with pytest.raises(UnknownPassError, match="fold-no-norm"):
+    with pytest.raises(OptionError, match="fold-no-norm"):
         simplify(build(tiny("mobilebert")), passes=["fold-norms"])
 
 

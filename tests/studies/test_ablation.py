@@ -6,7 +6,7 @@ import pytest
 
 from distill.pretraining.corpus import Packing, build
 from distill.pretraining.strategies import stages, strategy
-from distill.task.distillation_recipes import RecipeError
+from mobilebert_runtime.errors import OptionError
 from studies.transfer.ablation import CELLS, SCALES, _plan, _teacher, budget, run_ablation, scale, summarise
 from studies.transfer.report import _words, table
 from tests.helpers.texts import MINILM
@@ -142,8 +142,8 @@ def test_curve_of_words_begins_where_transfer_ends():
 
 def test_unknown_names_are_errors(tmp_path, corpus):
     with pytest.raises(
-        RecipeError, match="scale 'huge' is unknown; expected one of cpu, small, gpu, toy, short"
+        OptionError, match="scale 'huge' is unknown; expected one of cpu, small, gpu, toy, short"
     ):
         scale("huge")
-    with pytest.raises(RecipeError, match="cell 'mkt' is unknown"):
+    with pytest.raises(OptionError, match="cell 'mkt' is unknown"):
         list(run_ablation("toy", corpus, tmp_path, tmp_path, seeds=[0], cells=["mkt"]))

@@ -9,9 +9,9 @@ import torch
 
 from matching.data.labelled_pairs import LabelledPairs
 from matching.length_bias.length_divergence import Quartiles, pairwise, word_counts
+from mobilebert_runtime.errors import OptionError
 from studies.debiasing.methods import (
     METHODS,
-    DebiasingError,
     DebiasingInput,
     debiased_training_set,
     debiasing_loss,
@@ -190,10 +190,10 @@ def test_a_method_without_the_teacher_it_needs_is_refused(name):
     if not (METHODS[name].needs_teacher or METHODS[name].needs_extra):
         assert len(debiased_training_set(name, DebiasingInput(LABELLED)).weights) > 0
         return
-    with pytest.raises(DebiasingError, match="give a teacher"):
+    with pytest.raises(OptionError, match="give a teacher"):
         debiased_training_set(name, DebiasingInput(LABELLED))
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(DebiasingError, match="'magic' is unknown; expected one of original"):
+    with pytest.raises(OptionError, match="'magic' is unknown; expected one of original"):
         debiased_training_set("magic", MATERIAL)

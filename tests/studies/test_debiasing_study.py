@@ -11,7 +11,7 @@ from matching.data.mining import mine_pairs
 from matching.length_bias.length_divergence import pairwise
 from matching.word_level.word_vectors import WordVectors
 from mobilebert_export.cli import main
-from studies.debiasing.methods import DebiasingError
+from mobilebert_runtime.errors import OptionError
 from studies.debiasing.report import draw, table
 from studies.debiasing.runs import Study, StudySettings
 from tests.helpers.small_matcher import model_directory
@@ -177,7 +177,7 @@ def test_a_method_without_its_teacher_is_refused_before_any_work(folder, tmp_pat
         tmp_path / "runs",
         mine_pairs,
     )
-    with pytest.raises(DebiasingError, match="give --teacher"):
+    with pytest.raises(OptionError, match="give --teacher"):
         study.run("adjusted")
     assert not list(tmp_path.iterdir())
 

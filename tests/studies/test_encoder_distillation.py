@@ -11,18 +11,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from matching.data.plain_text import CorpusError
 from mobilebert_export.cli import main
+from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import (
-    ConfigError,
-    EncoderConfig,
-    build,
-    load_classifier,
-    load_pretrained,
-    preset,
-    save_pretrained,
-)
+from models import EncoderConfig, build, load_classifier, load_pretrained, preset, save_pretrained
 from studies.length_bias.encoder_distillation import (
     ProjectedStudent,
     RepresentationWeights,
@@ -204,7 +196,7 @@ def test_texts_are_sentences_every_third_with_its_successor(tmp_path):
     ],
 )
 def test_student_that_cannot_inherit_is_an_error(config):
-    with pytest.raises(ConfigError, match="expected a plain BERT narrower than the teacher's 48"):
+    with pytest.raises(ModelError, match="expected a plain BERT narrower than the teacher's 48"):
         inherit_embeddings(config, teacher())
 
 
@@ -290,5 +282,5 @@ def test_unknown_teacher_is_an_error_of_the_user(tmp_path, capsys):
 
 def test_draw_needs_enough_sentences(tmp_path):
     (tmp_path / "c.txt").write_text("A short sentence here.\n" * 50)
-    with pytest.raises(CorpusError, match="1 distinct sentences, 2 wanted"):
+    with pytest.raises(DataError, match="1 distinct sentences, 2 wanted"):
         draw_texts([tmp_path / "c.txt"], 2)

@@ -12,12 +12,13 @@ from distill.init.student import start_factored
 from distill.losses import UNLABELLED
 from distill.pretraining.corpus import Packing
 from distill.pretraining.corpus import build as build_corpus
-from distill.task.distillation_recipes import RECIPES, RecipeError, Weights
+from distill.task.distillation_recipes import RECIPES, Weights
 from distill.task.kronecker_loss import imitation_loss, layer_parts, weighted
 from matching.data.labelled_pairs import LabelledPairs
 from mobilebert_export.cli import main
+from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import ConfigError, EncoderConfig, build, preset
+from models import EncoderConfig, build, preset
 from models.kronecker.compress import compress
 from models.kronecker.factor_shapes import costs, low_rank_rules, preset_rules, shape_rules
 from models.layers import EncoderOutput
@@ -142,9 +143,9 @@ def test_factored_student_has_its_own_encoder_and_the_teachers_prediction_layer(
 
 def test_students_that_are_dense_or_of_another_shape_are_errors(teacher, factored_directory, tmp_path):
     models.save_pretrained(teacher, tmp_path / "dense", tokenizer_from=MINILM)
-    with pytest.raises(ConfigError, match="has no Kronecker layers"):
+    with pytest.raises(ModelError, match="has no Kronecker layers"):
         start_factored(tmp_path / "dense", teacher)
-    with pytest.raises(ConfigError, match="num_hidden_layers 2 must equal the teacher's 3"):
+    with pytest.raises(ModelError, match="num_hidden_layers 2 must equal the teacher's 3"):
         start_factored(factored_directory, build(replace(CONFIG, num_hidden_layers=3), seed=0))
 
 
@@ -242,15 +243,15 @@ def test_the_command_keeps_to_its_budget_and_takes_no_student_of_another(setting
 
 
 def test_cells_that_cannot_run_are_errors_before_anything_is_trained(setting, tmp_path):
-    with pytest.raises(RecipeError, match="'kronecker-9' is unknown; expected one of kronecker-21"):
+    with pytest.raises(OptionError, match="'kronecker-9' is unknown; expected one of kronecker-21"):
         parse_cell("kronecker-9.two-stage")
-    with pytest.raises(RecipeError, match="'one-stage' is unknown"):
+    with pytest.raises(OptionError, match="'one-stage' is unknown"):
         next(study(["kronecker-8.two-stage", "kronecker-8.one-stage"], [0], setting, tmp_path, tmp_path))
-    with pytest.raises(RecipeError, match="give --corpus"):
+    with pytest.raises(OptionError, match="give --corpus"):
         run_cell("kronecker-8.two-stage", 0, replace(setting, corpus=None), tmp_path, tmp_path)
-    with pytest.raises(RecipeError, match="its vocabulary is cut to the task's"):
+    with pytest.raises(OptionError, match="its vocabulary is cut to the task's"):
         run_cell("kronecker-cut.two-stage", 0, setting, tmp_path, tmp_path)
-    assert RecipeError.exit_code == 2
+    assert OptionError.exit_code == 2
 
 
 @pytest.mark.parametrize("name", ["21", "8", "5"])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from matching.data.datasets import Examples
-from matching.data.table_files import PairFileError
 from matching.evaluation import metrics
 from mobilebert_export.cli import main
+from mobilebert_runtime.errors import DataError
 from studies.common.paper_data import held_out_parts, paper_data
 from studies.length_bias import runs as length_bias
 from studies.length_bias.runs import Cell, cells, figures, run_cell
@@ -131,5 +131,5 @@ def test_intervals_agree_with_resampled_pairs():
 
 
 def test_named_data_that_is_not_there_says_where_it_was_sought(tmp_path):
-    with pytest.raises(PairFileError, match="set --data-root"):
+    with pytest.raises(DataError, match="set --data-root"):
         paper_data("qqp", tmp_path)

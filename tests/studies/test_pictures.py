@@ -9,7 +9,7 @@ import torch
 from matplotlib import image
 
 from distill.losses import attention_transfer
-from mobilebert_runtime.files import OutputError
+from mobilebert_runtime.errors import OutputError
 from models import EncoderConfig, build, save_pretrained
 from studies.common.picture_command import Subject, picture
 from studies.transfer import training_curves as curves
@@ -95,7 +95,7 @@ def test_command_draws_curves_of_records(tmp_path):
     assert one[1] > 1.5 * image.imread(tmp_path / "d.png").shape[1]
     for text, message in (("{}", "not a training record"), ('{"curve": []}', "no point")):
         (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(curves.CurveError, match=message):
+        with pytest.raises(curves.DataError, match=message):
             picture(Subject.CURVES, [tmp_path / "bad.json"], out=tmp_path / "e.png")
-    with pytest.raises(curves.CurveError, match="no record given"):
+    with pytest.raises(curves.DataError, match="no record given"):
         picture(Subject.CURVES, out=tmp_path / "e.png")

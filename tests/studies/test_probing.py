@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from matching.data.plain_text import CorpusError, split_sentences
+from matching.data.plain_text import split_sentences
 from mobilebert_export.cli import main
+from mobilebert_runtime.errors import DataError
 from models import EncoderConfig, build, save_pretrained
 from studies.length_bias.probe_runs import ProbeRecord, Subject, representations, subjects
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs
@@ -65,7 +66,7 @@ def test_draw_follows_from_the_seed_and_not_from_the_order(corpus, tmp_path):
 
 
 def test_too_little_text_names_the_bin(corpus):
-    with pytest.raises(CorpusError, match="distinct sentences of 26 to 28 words, 160 wanted"):
+    with pytest.raises(DataError, match="distinct sentences of 26 to 28 words, 160 wanted"):
         sentlen([corpus], (80, 50, 30))
 
 
@@ -100,9 +101,9 @@ def test_sentences_end_where_a_reader_ends_them(paragraph, sentences):
 
 def test_reading_needs_a_known_ending(tmp_path):
     (tmp_path / "c.pdf").write_text("x")
-    with pytest.raises(CorpusError, match="unknown ending"):
+    with pytest.raises(DataError, match="unknown ending"):
         list(read_paragraphs([tmp_path / "c.pdf"]))
-    with pytest.raises(CorpusError, match="no corpus file given"):
+    with pytest.raises(DataError, match="no corpus file given"):
         list(read_paragraphs([]))
 
 

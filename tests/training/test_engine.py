@@ -19,18 +19,12 @@ from distill.pretraining.examples import ExampleRecipe, Examples
 from distill.pretraining.pretraining_loss import PretrainingLoss, trained
 from distill.pretraining.shards import Corpus
 from distill.pretraining.strategies import STRATEGIES, stages
+from mobilebert_runtime.errors import OptionError
 from models import EncoderConfig, load_pretrained
 from models import build as build_model
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
-from training.engine import (
-    EngineConfig,
-    EngineError,
-    LossNormalizers,
-    checkpoint_activations,
-    parameter_groups,
-    run,
-)
+from training.engine import EngineConfig, LossNormalizers, checkpoint_activations, parameter_groups, run
 from training.lamb import Lamb
 from training.loop import ResumeError
 from training.tensorboard import EventWriter, crc32c
@@ -216,12 +210,12 @@ def test_rate_warms_up_and_decays_to_zero():
     ],
 )
 def test_bad_settings_are_named_errors(change, match):
-    with pytest.raises(EngineError, match=match):
+    with pytest.raises(OptionError, match=match):
         replace(CONFIG, **change)
 
 
 def test_batch_that_does_not_divide_is_a_named_error(corpus, tmp_path):
-    with pytest.raises(EngineError, match="8 does not divide by 1 processes times 3"):
+    with pytest.raises(OptionError, match="8 does not divide by 1 processes times 3"):
         train(corpus, tmp_path, replace(CONFIG, accumulate=3))
 
 

@@ -8,16 +8,15 @@ import torch
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
-from matching.data.glue import TASKS, TaskError, find_task, read_task, task_figures
-from matching.data.table_files import PairFileError
-from mobilebert_export.commands.finetune import FinetuneUsageError
+from matching.data.glue import TASKS, find_task, read_task, task_figures
 from mobilebert_export.commands.finetune import finetune as command
-from mobilebert_runtime.files import OutputError
+from mobilebert_runtime.errors import DataError, OptionError, OutputError
 from models import EncoderConfig, build, load_pretrained, save_pretrained
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
-from training.hyperparameter_search import Cell, SearchError, grid, search
+from training.hyperparameter_search import Cell, grid, search
 from training.initial_model import start_model
+from training.loop import ResumeError
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64)
 
@@ -47,7 +46,7 @@ def test_figures_equal_sklearn_and_scipy():
     assert figures["pearson"] == pytest.approx(pearsonr(scores, outputs[:, 0]).statistic)
     assert figures["spearman"] == pytest.approx(spearmanr(scores, outputs[:, 0]).statistic)
     assert task_figures(TASKS["mrpc"], np.zeros(4, int), np.array([[1.0, 0.0]] * 4))["f1"] == 0.0
-    with pytest.raises(TaskError, match="correlation is undefined"):
+    with pytest.raises(DataError, match="correlation is undefined"):
         task_figures(TASKS["sts-b"], scores, np.ones((200, 1)))
 
 
@@ -72,14 +71,14 @@ def test_real_files_are_read_whole(task, folder, sizes, shared_data):
 
 def test_bad_rows_and_names_are_named_errors(tmp_path):
     write(tmp_path / "train.tsv", [("maybe", "a", "b")], "label\tpremise\thypothesis")
-    with pytest.raises(PairFileError, match=r"line 2: label 'maybe'; this task has entailment"):
+    with pytest.raises(DataError, match=r"line 2: label 'maybe'; this task has entailment"):
         read_task(tmp_path, TASKS["mnli"])
-    with pytest.raises(PairFileError, match="score 'maybe' is not a number"):
+    with pytest.raises(DataError, match="score 'maybe' is not a number"):
         read_task(tmp_path, TASKS["sts-b"])
     write(tmp_path / "train.tsv", [("0", "a")])
-    with pytest.raises(PairFileError, match="line 2: wrong number of fields"):
+    with pytest.raises(DataError, match="line 2: wrong number of fields"):
         read_task(tmp_path, TASKS["mrpc"])
-    with pytest.raises(TaskError, match="'cola' is unknown; expected one of mrpc, sts-b, mnli, squad"):
+    with pytest.raises(DataError, match="'cola' is unknown; expected one of mrpc, sts-b, mnli, squad"):
         find_task("cola")
 
 
@@ -111,9 +110,9 @@ def test_search_keeps_the_best_and_goes_on_after_a_kill(tmp_path):
     assert kept == ["b1-lr1e-05-e2", "b2-lr1e-05-e2"]
     assert best["cell"]["batch_size"] == 2
     assert json.loads((tmp_path / "best.json").read_text())["cells"] == 4
-    with pytest.raises(SearchError, match="give another --out"):
+    with pytest.raises(ResumeError, match="give another --out"):
         search(cells, run, kept.append, tmp_path, select="accuracy", facts={"task": "other"})
-    with pytest.raises(SearchError, match="no cell"):
+    with pytest.raises(ResumeError, match="no cell"):
         search([], run, kept.append, tmp_path, select="accuracy", facts={})
     assert Cell(16, 3e-5, 4).loop(7).learning_rate == 3e-5
 
@@ -159,9 +158,9 @@ def test_command_runs_a_grid_and_reports_dev_and_test(task, small, tmp_path):
 
 def test_command_errors_name_the_option(small, tmp_path):
     data = toy_folder(tmp_path)
-    with pytest.raises(FinetuneUsageError, match="2 combinations; add --grid"):
+    with pytest.raises(OptionError, match="2 combinations; add --grid"):
         command(task="mrpc", data=data, out=tmp_path / "o", model=str(small), lr="1e-5,2e-5")
-    with pytest.raises(FinetuneUsageError, match="--epochs 'two': expected numbers"):
+    with pytest.raises(OptionError, match="--epochs 'two': expected numbers"):
         command(task="mrpc", data=data, out=tmp_path / "o", model=str(small), epochs="two")
-    with pytest.raises(FinetuneUsageError, match="above 0"):
+    with pytest.raises(OptionError, match="above 0"):
         command(task="mrpc", data=data, out=tmp_path / "o", model=str(small), lr="-1")

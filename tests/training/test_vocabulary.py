@@ -7,15 +7,10 @@ import pytest
 import sentencepiece
 from tokenizers import Tokenizer
 
-from mobilebert_runtime.files import OutputError
+from mobilebert_runtime.errors import DataError, OutputError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from tests.helpers.texts import inflected_lines as text
-from training.tokenizer_training import (
-    SENTENCEPIECE_SPECIAL,
-    WORDPIECE_SPECIAL,
-    VocabularyError,
-    train_vocabulary,
-)
+from training.tokenizer_training import SENTENCEPIECE_SPECIAL, WORDPIECE_SPECIAL, train_vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +72,13 @@ def test_command_and_its_errors(tmp_path):
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 2
     assert "--force" in again.stderr
-    with pytest.raises(VocabularyError, match="'bpe' is unknown; expected one of sentencepiece, wordpiece"):
+    with pytest.raises(DataError, match="'bpe' is unknown; expected one of sentencepiece, wordpiece"):
         train_vocabulary(text(5), "bpe", 60, tmp_path / "b")
-    with pytest.raises(VocabularyError, match="cannot learn 30000 pieces"):
+    with pytest.raises(DataError, match="cannot learn 30000 pieces"):
         train_vocabulary(text(5), "sentencepiece", 30_000, tmp_path / "b")
-    with pytest.raises(VocabularyError, match="cannot learn 60 pieces"):
+    with pytest.raises(DataError, match="cannot learn 60 pieces"):
         train_vocabulary([], "sentencepiece", 60, tmp_path / "b")
-    with pytest.raises(VocabularyError, match="not 30000"):
+    with pytest.raises(DataError, match="not 30000"):
         train_vocabulary(text(5), "wordpiece", 30_000, tmp_path / "b")
     with pytest.raises(OutputError, match="--force"):
         train_vocabulary(text(5), "sentencepiece", 60, tmp_path / "v")

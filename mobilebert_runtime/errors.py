@@ -1,0 +1,40 @@
+"""What can go wrong that a user should hear of; the command line shows one line, without a traceback.
+
+A package that knows a further kind derives its own class from one of the two bases.
+"""
+
+
+class UserError(ValueError):
+    """Something that was given is wrong; nothing was done. The program exits with 2."""
+
+    exit_code = 2
+
+
+class OptionError(UserError):
+    """An option, a name or a number that is unknown, out of range, or contradicts another."""
+
+
+class DataError(UserError):
+    """Texts, pairs, labels or records that are missing, damaged, or not enough for what was asked."""
+
+
+class ModelError(UserError):
+    """A model directory, config or tokenizer that is missing, damaged, or does not fit its use."""
+
+
+class ArtefactError(UserError):
+    """An artefact folder is missing, damaged, or not what its io.json says."""
+
+
+class OutputError(UserError):
+    """An output that exists already or cannot be written."""
+
+
+class ToolError(UserError):
+    """A runtime, program or package that is missing, damaged, or not for this machine."""
+
+
+class CheckError(Exception):
+    """The work was done, and its result is not good enough, or a machine failed at it. The exit code is 1."""
+
+    exit_code = 1
