@@ -3,6 +3,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARTEFACT ?= artefacts/matcher-int8
+# The site is built in an environment of its own: a few megabytes, no torch.
+DOCS_VENV ?= .venv-docs
+SITE ?= build/site
 # The stamps carry a hash of what was installed: a changed lock installs again.
 hash = $(shell cat $(1) | sha256sum | cut -c1-16)
 READY := $(VENV)/.ready-$(call hash,requirements.lock pyproject.toml mobilebert_runtime/pyproject.toml)
@@ -14,7 +17,7 @@ WORKERS ?= 2
 # and kept, which some containers forbid.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: export test test-slow lint format bench clean
+.PHONY: export test test-slow lint docs format bench clean
 
 export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 	$(BIN)/mobilebert export --model shipped --target tflite --quant int8 --seq-len 128 --out $(ARTEFACT) --force
@@ -38,6 +41,9 @@ format: $(READY_DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(DOCS_VENV)/.ready ## the site with the API reference, in build/site; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet --site-dir $(abspath $(SITE))
+
 bench: $(READY) ## latency of the shipped matcher, int8 beside fp32, interleaved
 	$(BIN)/mobilebert export --model shipped --quant none --out artefacts/matcher-fp32 --force
 	$(BIN)/mobilebert export --model shipped --quant int8 --out $(ARTEFACT) --force
@@ -56,7 +62,12 @@ $(READY_DEV): $(READY) requirements-dev.lock
 	$(BIN)/python -m pip install --no-compile --progress-bar on --requirement requirements.lock --requirement requirements-dev.lock
 	@touch $@
 
+$(DOCS_VENV)/.ready: requirements-docs.lock
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --requirement requirements-docs.lock
+	@touch $@
+
 clean:
-	rm -rf $(VENV) artefacts build *.egg-info
+	rm -rf $(VENV) $(DOCS_VENV) artefacts build *.egg-info
 
 include android_bench/android.mk

@@ -77,8 +77,7 @@ class FittedFactors(NamedTuple):
         shift: (m,) what a linear map's bias gains, so that its outputs keep their mean; 0 of an embedding.
         error: ‖W − Σ A ⊗ B‖ / ‖W‖, as of `nearest_kronecker`.
         output_error: root mean square of the outputs' error over that of the outputs themselves, a linear
-            map's taken from their mean.
-        Both are 0 for an all-zero matrix.
+            map's taken from their mean. Both errors are 0 for an all-zero matrix.
     """
 
     a: Tensor

@@ -2,6 +2,7 @@
 
 python -m studies.shipped.cosine_baseline FOLDER OUT.json      (FOLDER has train.tsv, dev.tsv, test.tsv)
 python -m studies.shipped.cosine_baseline FOLDER OUT.json --onnx paraphrase-MiniLM-L3-v2.onnx
+python -m studies.shipped.cosine_baseline OTHER OUT.json --threshold-from FOLDER     (OTHER needs no dev.tsv)
 
 The first is all-MiniLM-L6-v2 (the package that the train extra brings), the second any sentence encoder over
 BERT's uncased vocabulary whose graph gives its last layer. paraphrase-MiniLM-L3-v2 has a package of its own:
@@ -88,10 +89,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Cosine of sentence embeddings as a matcher.")
     parser.add_argument("folder", type=Path, help="train.tsv, dev.tsv and test.tsv")
     parser.add_argument("out", type=Path, help="the record")
+    parser.add_argument("--threshold-from", type=Path, help="folder whose dev.tsv gives the threshold")
     parser.add_argument("--onnx", type=Path, help="an ONNX encoder instead of all-MiniLM-L6-v2")
     given = parser.parse_args()
     encoder = SentenceEncoder.onnx(given.onnx) if given.onnx else SentenceEncoder.packaged()
-    dev, test = (read_split(given.folder, name) for name in ("dev", "test"))
+    dev, test = read_split(given.threshold_from or given.folder, "dev"), read_split(given.folder, "test")
     threshold = fit_threshold(encoder.score(dev.pairs), dev.labels)
     quartiles = load_quartiles(given.folder / "train.tsv", "pairwise")
     record = {

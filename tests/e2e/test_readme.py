@@ -1,62 +1,21 @@
-"""Every command of README.md runs as written, in order, in a scratch folder with small pairs."""
+"""README.md: every command runs as pasted, in order, in a scratch folder; and it stays short."""
 
-import os
-import re
-import shlex
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from matching.data.pairs import read_pairs
-from mobilebert_export import samples
 from mobilebert_export.scoring import open_scorer
 from mobilebert_runtime.matcher import Matcher
-from tests.conftest import ROOT
+from tests.helpers.documented_commands import ACTIVATE, ROOT, blocks, commands, make_scratch, run
 
-BIN = Path(sys.executable).parent
-# Commands that take minutes: the flags that make them short, and the exit code that is then right; the
-# first that fits.
-SHORTENED = {
-    "mobilebert export --quant int8 --max-accuracy-drop": ("--seq-len 32 --buckets 32", 0),
-    "mobilebert quantize-audit": ("--seq-len 32", 0),
-    "mobilebert export": ("--buckets 128", 0),  # `make export` converts all four lengths
-    "mobilebert bench artefacts": ("--sessions 1 --seconds 0.2", 0),
-    "mobilebert gate": ("--sessions 1 --seconds 0.2", 1),  # too few sessions are inconclusive, never green
-}
-# `make test` is this run; the stamp in the virtual environment makes `make export` skip its set-up.
-NOT_RUN = ("make test",)
-
-
-def commands():
-    """The lines of every ```sh block, continuation lines joined."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
-    return [line.split("  #")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
-
-
-def write_small_pairs(folder):
-    """train, dev and test files of the bundled samples, labelled by whether half of the words are shared."""
-    pairs = samples.calibration_pairs() + samples.verification_pairs()
-    rows = []
-    for a, b in pairs:
-        left, right = set(a.lower().split()), set(b.lower().split())
-        rows.append(f"{int(len(left & right) * 2 >= min(len(left), len(right)))}\t{a}\t{b}")
-    folder.mkdir()
-    for name, part in (("train", rows[:240]), ("dev", rows[240:288]), ("test", rows[288:])):
-        (folder / f"{name}.tsv").write_text(
-            "\n".join(["label\ttext_a\ttext_b", *part]) + "\n", encoding="utf-8"
-        )
+LINES = [command.line for command in commands("README.md", "sh")]
 
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("readme")
-    write_small_pairs(folder / "pairs")
-    return folder
+    return make_scratch(tmp_path_factory.mktemp("readme"))
 
 
 @pytest.fixture(scope="module")
@@ -68,36 +27,18 @@ def artefact(scratch):
     return folder
 
 
-def adapt(command, scratch):
-    """A command as the test runs it, and the exit code that is right."""
-    if command.startswith("make "):
-        artefact = shlex.quote(str(scratch / "artefacts" / "matcher-int8"))
-        where = f"-C {shlex.quote(str(ROOT))} VENV={shlex.quote(str(BIN.parent))}"
-        return f"make {where} ARTEFACT={artefact} {command[5:]}", 0
-    for start, (flags, code) in SHORTENED.items():
-        if command.startswith(start):
-            return f"{command} {flags}", code
-    return command, 0
+@pytest.mark.parametrize("line", LINES)
+def test_readme_command_runs(line, scratch):
+    """In a shell of its own, in which the environment is active if the README has said so by then."""
+    run(line, scratch, activate=ACTIVATE in LINES[: LINES.index(line)])
 
 
-def run(command, scratch):
-    line, expected = adapt(command, scratch)
-    environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-c", line],
-        cwd=scratch,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-    assert done.returncode == expected, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
-
-
-@pytest.mark.parametrize("command", [c for c in commands() if c not in NOT_RUN])
-def test_readme_command_runs(command, scratch):
-    run(command, scratch)
+def test_readme_python_runs(artefact, scratch):
+    """The snippet gives one probability, and the pair is a match."""
+    (snippet,) = blocks("README.md", "python")
+    (scratch / "snippet.py").write_text(snippet.replace("matcher.score(", "scores = matcher.score("))
+    shown = run("python -c 'from snippet import scores; print(len(scores), scores[0] > 0.9)'", scratch)
+    assert shown.split() == ["1", "True"]
 
 
 def test_what_make_export_makes_keeps_the_matchers_accuracy(artefact, shared_data):
@@ -113,8 +54,12 @@ def test_what_make_export_makes_keeps_the_matchers_accuracy(artefact, shared_dat
     assert abs((called == labels).mean() - (reference == labels).mean()) <= 0.01
 
 
-def test_readme_names_both_front_doors_and_they_are_targets():
-    assert {"make export", "make test"} <= set(commands())
+def test_readme_is_one_screen_and_its_first_command_sets_everything_up():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 600
+    assert len(LINES) == 5
+    assert LINES[:2] == ["make export", ACTIVATE]
+    assert "`make test`" in text
     dry = subprocess.run(
         ["make", "-n", "export", "test"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -1,0 +1,168 @@
+"""Pages and cards: every command is understood, and runs where a machine needs minutes for it."""
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from mobilebert_export.cli import COMMANDS, load_command
+from tests.helpers.documented_commands import ROOT, blocks, commands, make_scratch, run
+
+
+def flatten(nav):
+    """Pages of mkdocs' navigation, in reading order."""
+    for entry in nav:
+        for page in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from flatten(page) if isinstance(page, list) else [page]
+
+
+NAVIGATION = [f"docs/{page}" for page in flatten(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])]
+OLD = "docs/old-commands.md"  # its first column holds commands that are gone
+CARDS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("models/shipped/*/README.md"))]
+PAGES = ["README.md", "CONTRIBUTING.md", *NAVIGATION, "examples/README.md", "android_bench/README.md", *CARDS]
+# Start of a command that no test runs as written → why. It is parsed all the same.
+NOT_RUN = {
+    "make export": "tests/e2e/test_readme.py runs it",
+    "make lint": "CI runs it before the tests",
+    "pip install": "tests/mobilebert_runtime installs the distribution into environments of its own",
+    "bash examples/": "tests/e2e/test_examples.py runs it",
+    "python examples/": "tests/e2e/test_examples.py runs it",
+    "mobilebert import-tensorflow": "needs Google's checkpoint, a download",
+    "mobilebert ship": "hours on licensed data",
+    "mobilebert finetune": "needs licensed data",
+    "mobilebert gate artefacts/matcher-int8 --self-test": "ten minutes on a quiet machine",
+    "mobilebert gate results/bench/pixel.json": "needs a phone's record",
+    "mobilebert phone": "needs a phone; tests/android_bench runs it against a real adbd",
+    "mobilebert export --quant none --out artefacts/matcher-fp32": "docs/export.md runs it",
+    "mobilebert factorize --model TEACHER": "needs a trained teacher",
+    "mobilebert distill --teacher TEACHER": "needs a trained teacher",
+    "mobilebert export --model runs/kronecker-student": "needs the student before it",
+    "mobilebert corpus": "needs the reader's text; tests/distill runs it",
+    "mobilebert pretrain": "needs a corpus and a teacher; tests/distill runs it",
+    "mobilebert train-tokenizer": "needs the reader's text; tests/training runs it",
+    "mobilebert rewrite": "needs a trained teacher; tests/models runs it",
+}
+EVERY = [command for page in PAGES for command in commands(page, "sh", "text")]
+RUN = [c for page in NAVIGATION for c in commands(page, "sh") if not c.line.startswith(tuple(NOT_RUN))]
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    folder = make_scratch(tmp_path_factory.mktemp("docs"))
+    run("mobilebert export --no-measure --out artefacts/matcher-int8", folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", RUN, ids=lambda c: f"{c.page}: {c.line}")
+def test_command_of_a_page_runs(command, scratch):
+    run(command.line, scratch)
+
+
+@pytest.mark.slow
+def test_python_of_the_pages_runs(scratch):
+    snippets = [(page, text) for page in NAVIGATION for text in blocks(page, "python")]
+    assert [page for page, _ in snippets] == ["docs/match.md"]
+    (scratch / "snippet.py").write_text(snippets[0][1])
+    lines = run("python snippet.py", scratch).splitlines()
+    assert [float(line.split()[0]) > 0.5 for line in lines] == [True, False]
+
+
+def test_what_is_not_run_is_listed_with_its_reason():
+    text = [c.line for c in EVERY if c.language == "text"]
+    assert [line for line in text if not line.startswith(tuple(NOT_RUN))] == []
+    lines = [c.line for c in EVERY]
+    unused = [start for start in NOT_RUN if not any(line.startswith(start) for line in lines)]
+    assert unused == []
+
+
+@pytest.mark.parametrize("command", EVERY, ids=lambda c: f"{c.page}: {c.line}")
+def test_command_is_understood(command):
+    """A name of the program, its options and its arguments; a target of the Makefile; a script's options."""
+    words = shlex.split(command.line)
+    if words[0] == "mobilebert":
+        load_command(words[1]).make_context(words[1], words[2:])
+    elif words[0] == "make":
+        dry = subprocess.run(["make", "-n", words[1]], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert dry.returncode == 0, dry.stderr
+    elif words[:2] == ["python", "-m"]:
+        assert_flags_of_script(words[2], words[3:])
+    else:
+        assert words[0] in {"source", "pip", "python", "bash", "adb"}
+
+
+def assert_flags_of_script(module, words):
+    assert importlib.util.find_spec(module) is not None
+    flags = {word for word in words if word.startswith("--")}
+    if not flags:
+        return
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert flags <= set(re.findall(r"--[\w-]+", done.stdout))
+
+
+def code_spans(page):
+    """Text between single backticks, outside of code blocks."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S)
+    if page == OLD:
+        text = "\n".join(line.split("|")[2] if line.count("|") == 3 else line for line in text.splitlines())
+    return [re.sub(r"\s+", " ", span) for span in re.findall(r"`([^`]+)`", text)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_and_flags_in_the_text_exist(page):
+    flags = {"--help"}
+    for name in COMMANDS:
+        flags.update(*(p.opts + p.secondary_opts for p in load_command(name).params))
+    for span in code_spans(page):
+        words = re.findall(r"[^\s/]+", span)
+        if words[0] == "mobilebert" and len(words) > 1 and words[1] != "--help":
+            known = {o for p in load_command(words[1]).params for o in p.opts + p.secondary_opts}
+            assert {w for w in words if w.startswith("--")} <= known, span
+        elif words[0].startswith("--"):
+            assert words[0] in flags, span
+        elif words[0] == "make" and len(words) == 2:
+            subprocess.run(["make", "-n", words[1]], cwd=ROOT, capture_output=True, check=True)
+        elif words[:2] == ["python", "-m"]:
+            assert_flags_of_script(words[2], words[3:])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_paths_lead_somewhere(page):
+    """Relative links from the page, paths in code spans from the project's root."""
+    text, here = (ROOT / page).read_text(encoding="utf-8"), (ROOT / page).parent
+    links = [t.split("#")[0] for t in re.findall(r"\]\(([^)]+)\)", text) if "://" not in t]
+    missing = [link for link in links if link and not (here / link).exists()]
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"artefacts", "build", "runs"}
+    inside = re.compile(rf"({'|'.join(map(re.escape, folders))})/[\w./-]+")
+    spans = [span for span in code_spans(page) if inside.fullmatch(span) and "NNN" not in span]
+    missing += [span for span in spans if not (ROOT / span).exists()]
+    assert missing == []
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings(tmp_path):
+    """`make docs`, with an environment and a folder of its own; mkdocs.yml makes warnings errors."""
+    make = ["make", "docs", f"DOCS_VENV={tmp_path / 'venv'}", f"SITE={tmp_path / 'site'}"]
+    done = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    page = (tmp_path / "site" / "reference" / "runtime" / "index.html").read_text(encoding="utf-8")
+    assert 'id="mobilebert_runtime.matcher.Matcher.score"' in page
+    assert "fonts.googleapis" not in page
+
+
+def test_every_page_is_in_the_navigation_and_every_command_has_its_row():
+    pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
+    assert pages == set(NAVIGATION)
+    table = (ROOT / "docs" / "which-command.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`mobilebert ([\w-]+)", table)) == set(COMMANDS)
+
+
+def test_an_unknown_option_is_found():
+    with pytest.raises(Exception, match="No such option: --colour"):
+        load_command("match").make_context("match", ["--colour", "a", "b"])

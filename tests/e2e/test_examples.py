@@ -1,0 +1,54 @@
+"""Every file of examples/ does what it says, on small models."""
+
+import json
+
+import pytest
+
+from tests.helpers import small_matcher
+from tests.helpers.documented_commands import ROOT, make_scratch, run
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return make_scratch(tmp_path_factory.mktemp("examples"))
+
+
+def test_every_example_has_a_row_and_a_test():
+    names = {path.name for path in (ROOT / "examples").iterdir() if path.suffix in {".py", ".sh"}}
+    table = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    tests = (ROOT / "tests" / "e2e" / "test_examples.py").read_text(encoding="utf-8")
+    for name in names:
+        assert f"| `{name}` |" in table
+        assert f"examples/{name} " in tests
+
+
+@pytest.mark.slow
+def test_use_in_python_finds_the_stored_question(scratch):
+    run("mobilebert export --no-measure --seq-len 32 --buckets 32 --quant none --out matcher", scratch)
+    first = run("python examples/use_in_python.py matcher", scratch).splitlines()[0]
+    assert first.endswith("What is the best way to learn swimming?")
+
+
+@pytest.mark.slow
+def test_export_your_model_agrees_with_transformers(scratch):
+    """The small matcher is a model directory that `transformers` reads too."""
+    model = small_matcher.model_directory()
+    lines = run(f"python examples/export_your_model.py {model} own", scratch).splitlines()
+    theirs, ours = (float(line.split()[-1]) for line in lines[-2:])
+    assert abs(theirs - ours) < 0.05
+
+
+@pytest.mark.slow
+def test_train_on_your_pairs_leaves_a_matcher(scratch):
+    run("bash examples/train_on_your_pairs.sh pairs mine --quick --quant none", scratch)
+
+
+def test_gate_in_ci_tries_again_and_passes_the_gates_answer_on(scratch):
+    """Too few sessions are inconclusive, which is no pass; bad input is not tried again."""
+    artefact = small_matcher.artefact("onnx", "none")
+    for name in ("base", "candidate"):
+        (scratch / name).symlink_to(artefact)
+    short = "--sessions 1 --seconds 0.1 --retries 0"
+    run(f"bash examples/gate_in_ci.sh base candidate {short} > log 2>&1 || [ $? -eq 1 ]", scratch)
+    assert json.loads((scratch / "gate.json").read_text())["gate"]["verdict"] == "inconclusive"
+    run("bash examples/gate_in_ci.sh base nowhere || [ $? -eq 2 ]", scratch)
