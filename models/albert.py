@@ -1,7 +1,7 @@
 """ALBERT (Lan et al. 2020): a BERT with a factorised embedding whose layers share parameters.
 
 A layer is BERT's layer. Layers that share a part hold the same module, so that training, export and the
-parameter count see it once. Published checkpoints name the parts otherwise; the table at the end translates.
+parameter count see it once. Published checkpoints use other names; the table at the end translates them.
 """
 
 from __future__ import annotations

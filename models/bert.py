@@ -1,4 +1,4 @@
-"""BERT (Devlin et al. 2019): the teacher side, and MobileBERT Table 1's first two columns.
+"""BERT (Devlin et al. 2019): teachers, and the first two columns of MobileBERT's Table 1.
 
 Parameter names are those of published checkpoints, so weights move between this network and
 `transformers.BertModel` without a translation table.

@@ -72,7 +72,7 @@ class EncoderConfig:
     key_query_shared_bottleneck: bool = False
     # MobileBERT-tiny (appendix E): query, key and value all read the block's reduced input.
     use_bottleneck_attention: bool = False
-    # Additive score of a padded key. exp(-60) vanishes beside any real key in float32, and unlike -1e9 or
+    # Additive score of a padded key. exp(-60) vanishes next to any real key in float32, and unlike -1e9 or
     # -10000 it leaves an int8 attention score a usable scale if a runtime does quantise the sum.
     attention_mask_value: float = -60.0
     kronecker: tuple[KroneckerRule, ...] = ()
@@ -179,7 +179,7 @@ _BOTTLENECK_ONLY = (
     "use_bottleneck_attention",
 )
 _ALBERT_ONLY = ("num_hidden_groups", "layer_sharing")
-# Fields that say nothing in a network of this type, and are not written.
+# Fields without a meaning for a network of this type; they are not written.
 _ONLY_ELSEWHERE = {
     "bert": ("embedding_size", *_ALBERT_ONLY, *_BOTTLENECK_ONLY),
     "albert": ("normalization_type", *_BOTTLENECK_ONLY),

@@ -41,7 +41,7 @@ def inventory(config: EncoderConfig, seq_len: int = SEQUENCE) -> dict[str, Any]:
 
 
 def _part(name: str) -> str:
-    """The reader's word for the piece that a parameter belongs to."""
+    """Name of the part that a parameter belongs to, as the table shows it."""
     if name.startswith("embeddings.word"):
         return "word_embeddings"
     if name.startswith("embeddings."):

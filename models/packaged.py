@@ -1,4 +1,4 @@
-"""Real encoder weights that come as packages from a registry, checked by their hash."""
+"""Published encoder weights that come as Python packages, checked by their hash."""
 
 from __future__ import annotations
 

@@ -70,12 +70,12 @@ PRESETS: dict[str, EncoderConfig] = {
     "mobilebert-tiny": replace(_MOBILEBERT, num_feedforward_networks=2, use_bottleneck_attention=True),
     # "MobileBERT w/o OPT" of Table 4: the operational optimisations of section 3.3 undone.
     "mobilebert-without-opt": replace(_PUBLISHED, hidden_act="gelu", normalization_type="layer_norm"),
-    # all-MiniLM-L6-v2: the teacher whose weights a package carries.
+    # all-MiniLM-L6-v2: the teacher whose weights come in a package.
     "minilm-l6": EncoderConfig(
         hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
     ),
     # The shipped student: MiniLM's feature map (384) and heads (12), so every layer has a teacher layer to
-    # imitate; inside the block 192 wide with two stacked feed-forward networks.
+    # match; inside the block 192 wide with two stacked feed-forward networks.
     "matcher-m": replace(
         _PUBLISHED,
         hidden_size=384,
@@ -87,7 +87,7 @@ PRESETS: dict[str, EncoderConfig] = {
         classifier_activation=True,
         attention_probs_dropout_prob=0.0,
     ),
-    # Its small sister, below 5 MB in int8: as deep, so every layer has a teacher; narrower inside, one
+    # The smaller variant, below 5 MB in int8: as deep, so every layer has a teacher; narrower inside, one
     # feed-forward network, and the 8,000 word pieces that questions are made of.
     "matcher-s": replace(
         _PUBLISHED,

@@ -172,7 +172,7 @@ def save_pretrained(
     Args:
         model: an encoder or one of the heads.
         directory: where to.
-        tokenizer_from: directory whose vocab.txt (or spiece.model) and tokenizer.json come along.
+        tokenizer_from: directory whose vocab.txt (or spiece.model) and tokenizer.json are copied.
         settings: decision settings of a matcher.
         half: store float16.
 

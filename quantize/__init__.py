@@ -1,1 +1,1 @@
-"""From float to int8: calibration, recipes, the accuracy gate."""
+"""From float to int8: exact rewrites, equalisation, calibration, recipes, per-product audit."""

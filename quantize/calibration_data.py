@@ -1,4 +1,4 @@
-"""Text that activation ranges are measured on: real pairs, padded as they are at run time."""
+"""Calibration text for activation ranges: real pairs, padded as at run time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ def read_calibration(
     """The pairs of a TSV file (any format of `matching.data.pairs`), every row of it.
 
     Stricter than reading training data: the ranges of a few texts go into every answer of the artefact, so a
-    file with damaged rows is refused rather than thinned.
+    file with damaged rows is refused.
 
     Args:
         path: the file.

@@ -1,4 +1,4 @@
-"""Range equalisation: scales and shifts that a network leaves free, chosen so that int8 loses least.
+"""Range equalisation: the free scales and shifts of a network, chosen for the least int8 error.
 
 An int8 tensor has one step for all its channels, so the widest channel sets the error of all. But a channel
 may be made narrower here and its readers' weights larger there, without any change of the function:
@@ -46,7 +46,7 @@ from quantize.kronecker_lowering import FactoredLookup, TwoStepLinear
 
 INT8_STEPS = 255
 SYMMETRIC_STEPS = 127
-# Least share of the largest range · weight that a channel is given room for.
+# Least share of the largest range · weight that a channel's range is chosen for.
 FLOOR = 0.05
 _BATCH = 16
 
@@ -205,7 +205,7 @@ def balancing_scale(tensors: Sequence[QuantisedTensor]) -> Tensor:
     It gives a channel the same share of the tensor's range as its column has of the weights' (Nagel et al.
     2019, Eq. 11; the same as SmoothQuant's Eq. 4 with α = 1/2). A row counts relative to what it computes,
     so that the basis of what it writes does not matter. Where range · weight, which no basis changes, is next
-    to nothing, it counts as `FLOOR` of the largest: such a channel may wake up on the next text.
+    to nothing, it counts as `FLOOR` of the largest: such a channel may become active on the next text.
     """
     scale = torch.zeros_like(tensors[0].range.low)
     for tensor in tensors:
@@ -291,7 +291,7 @@ def _hidden_units(network: nn.Module, found: Measured) -> Iterator[tuple[float, 
 
 
 def _keys(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]:
-    """Centre the keys, which softmax does not notice, and share the ranges between keys and queries."""
+    """Centre the keys, which leaves softmax unchanged, and share the ranges between keys and queries."""
     for _, attention, _ in attentions(network):
         query, key = attention.query, attention.key
         if not (isinstance(query, nn.Linear) and isinstance(key, nn.Linear)):

@@ -1,4 +1,4 @@
-"""What a linear layer costs in each runtime, whole or as two factors: a model of five numbers a recipe.
+"""Cost model of a linear layer in each runtime, dense or factored: five fitted numbers per recipe.
 
     µs = fixed · operators + (mac · multiply-accumulates + row · rows + result · results + move · moved) / 1e3
 
@@ -57,7 +57,7 @@ class OperatorCosts:
 
 @dataclass(frozen=True)
 class Work:
-    """Counts that the model prices."""
+    """Counts that the cost model weights."""
 
     operators: int
     macs: int

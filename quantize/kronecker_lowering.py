@@ -1,9 +1,9 @@
-"""Kronecker layers in the form a runtime runs fast: two linear layers around a transposition, or one matrix.
+"""Kronecker layers as a runtime executes them: two linear layers around a transposition, or one matrix.
 
 A runtime knows no Kronecker product. (A ⊗ B)x by Eq. 6 of KroneckerBERT is reshape, linear, transpose and
 linear; Σ A ⊗ B multiplied out is one linear layer of many more weights. Which one is faster depends on
 shapes, number format and runtime; which one is smaller is never in doubt. The choice is made layer by layer,
-from a cost model (`quantize.kronecker_costs`) or as asked for, and told.
+from a cost model (`quantize.kronecker_costs`) or as asked for, and reported.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def lower(
 
 
 class TwoStepLinear(nn.Module):
-    """y = (Σ A ⊗ B)x + bias in operators that every runtime has, without one that has nothing to do.
+    """y = (Σ A ⊗ B)x + bias in operators that every runtime has; those without an effect are left out.
 
     Attributes:
         first: the linear map applied first; of its outputs the r products are the innermost axis.

@@ -1,4 +1,4 @@
-"""What int8 costs where: every product of a network quantised alone, in simulation.
+"""int8 error by matrix product: every product of a network is quantised alone, in simulation.
 
 A product is a linear layer or a matrix product of two activations: nearly all multiplications and bytes, and
 what the recipes compute in integers. They are numbered in the order they are computed, which is their order
@@ -55,7 +55,7 @@ class ProductLoss:
 
 @dataclass(frozen=True)
 class Audit:
-    """What a recipe quantises, in the order it is computed, and what quantising all of it at once does."""
+    """The products a recipe quantises, in order of computation, and the error of quantising all of them."""
 
     products: tuple[ProductLoss, ...]
     rms_logit: float
@@ -113,7 +113,7 @@ def logit_error(exact: Tensor, found: Tensor) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Call:
-    """What the survey keeps of one product."""
+    """The record of one product."""
 
     name: str
     kind: str
@@ -149,7 +149,7 @@ def quantise_rows(weight: Tensor, bits: int) -> Tensor:
 
 
 class _Products(TorchFunctionMode):
-    """Sees every product of a forward pass: surveys them, or computes the chosen ones on the integer grid."""
+    """Intercepts every product of a forward pass: records it, or computes it on the integer grid."""
 
     def __init__(self, recipe: Recipe, known: Sequence[_Call] = (), chosen: Collection[int] = ()) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""How a model may be quantised: a table of named recipes, each with the tolerances its artefact must meet.
+"""Quantisation recipes: a table by name, each with the tolerances that its artefact must meet.
 
 A recipe is data. It is written into the artefact as recipe.json, so that a number measured later can be
 traced to what was done. A name that is not in the table is an error, never another recipe.
@@ -15,7 +15,7 @@ QUANTS = ("none", "dynamic", "int8", "int16x8")
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What verification against the PyTorch model demands; beyond it the export fails.
+    """Tolerances of the verification against the PyTorch model; beyond them the export fails.
 
     Measured on at least 200 padded text pairs.
     """
@@ -83,7 +83,7 @@ class Recipe:
 _FLOAT = Tolerance(max_abs_logit=1e-4, min_label_agreement=0.995, min_rank_agreement=0.9999)
 _INT8 = Tolerance(max_abs_logit=None, min_label_agreement=0.98, min_rank_agreement=0.99)
 _TFLITE = {"tflite": "2.14"}
-# TFLite 2.14 knows no per-channel dynamic range: it computed nonsense without a word until the file said that
+# TFLite 2.14 knows no per-channel dynamic range: it computed wrong numbers silently until the file said that
 # it needs newer operators (quantize/tflite_int8.py). LiteRT 1.0 (TFLite 2.18) is right.
 _TFLITE_DYNAMIC = {"tflite": "2.18"}
 _ONNX = {"onnxruntime": "1.17"}

@@ -1,7 +1,7 @@
-"""Embedding tables in int8 with a scale per row, out of operators that every TFLite runtime has.
+"""int8 embedding tables with a scale per row, built from operators that every TFLite runtime has.
 
 The quantiser offers a table that the runtime unpacks to float when it loads, once per sequence length, or one
-whose rows old runtimes scale wrongly without a word. Here the runtime looks up int8 rows with scale 1 and, in
+whose rows old runtimes silently scale wrongly. Here the runtime looks up int8 rows with scale 1 and, in
 a second table, their scales; the product of the two is the embedding.
 """
 

@@ -1,4 +1,4 @@
-"""Writing a .tflite file in which nothing stands twice: one graph per sequence length shares all weights."""
+"""Write a .tflite file without duplicate constants: one graph per sequence length, with shared weights."""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def write_compact(model: Any, path: Path) -> None:
 
 
 class _Once:
-    """A part of a file that several others refer to: its bytes are written the first time only."""
+    """A part of a file that several others refer to; its bytes are written once."""
 
     def __init__(self, part: Any) -> None:
         self._part = part

@@ -1,4 +1,4 @@
-"""A .tflite file as a graph: which operator makes a tensor, and what lies before and after it."""
+"""A .tflite file as a graph: which operator writes a tensor, and what precedes and follows it."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Float TFLite → int8 TFLite with ai-edge-quantizer, told per operator what a recipe means for this graph.
+"""Float TFLite → int8 TFLite with ai-edge-quantizer, which gets a rule per operator from the recipe.
 
 A file holds one graph per sequence length, equal but for shapes, with shared weights. Ranges are measured on
 the largest and hold for all: what a shorter graph computes is part of what the longest computes.

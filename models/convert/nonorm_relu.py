@@ -20,7 +20,7 @@ from models.bert import Bert, BertLayer
 from models.heads import PairClassifier, build
 from models.layers import NoNorm, additive_mask
 
-# Of the mean square of the activations: what a direction without evidence needs to stay as it was.
+# Ridge strength relative to the mean square of the activations: directions without data keep their weights.
 RIDGE = 1e-2
 
 
@@ -135,7 +135,7 @@ class _Fitter:
     ) -> None:
         self.original, self.copy, self.ridge = original, copy, ridge
         self.batches = batches
-        self.real = [batch["attention_mask"].bool() for batch in batches]  # padding is no evidence
+        self.real = [batch["attention_mask"].bool() for batch in batches]  # padding does not count
         value = original.config.attention_mask_value
         self.masks = [additive_mask(b["attention_mask"], value, torch.float32) for b in batches]
         self.fits: list[Fit] = []

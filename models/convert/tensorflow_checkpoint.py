@@ -21,7 +21,7 @@ from mobilebert_runtime.errors import ModelError
 from models.config import EncoderConfig
 from models.heads import build
 
-# Optimiser state and counters that a training checkpoint carries beside the weights.
+# Optimiser state and counters that a training checkpoint also holds.
 _NOT_WEIGHTS = re.compile(
     r"(^|/)(adam_[mv]|lamb_[mv]|AdamWeightDecayOptimizer.*|LAMBOptimizer.*|global_step)(/|$)"
 )

@@ -1,4 +1,4 @@
-"""Kronecker factors in a whole encoder: which layers, their initial values, what it saves."""
+"""Kronecker factors in a whole encoder: which layers, their initial values, the savings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FactoredLayer:
     parameters_after: int
     macs_before: int
     macs_after: int
-    # ‖W − Σ A ⊗ B‖ / ‖W‖; None as long as no weights were looked at.
+    # ‖W − Σ A ⊗ B‖ / ‖W‖; None before weights are read.
     error: float | None = None
     # The same of what the layer returns, where factors were fitted to its inputs.
     output_error: float | None = None

@@ -1,7 +1,7 @@
-"""Factors that err least in what a layer returns, not in its weights.
+"""Kronecker factors with the least error in a layer's outputs, instead of in its weights.
 
-The nearest Kronecker products weigh every entry of a matrix alike, but a layer's inputs do not use all their
-directions alike, nor a text all words. Fitted to the inputs, factors of the same shapes start with smaller
+The nearest Kronecker products weight every entry of a matrix equally, but a layer's inputs do not use all
+directions equally, nor a text all words. Fitted to the inputs, factors of the same shapes start with smaller
 errors of the outputs; for low-rank factors this is the data-aware SVD of Chen et al. 2021 (DRONE).
 """
 
@@ -69,12 +69,12 @@ class Inputs:
 
 
 class FittedFactors(NamedTuple):
-    """The sum of r Kronecker products that errs least in what a layer returns.
+    """The sum of r Kronecker products with the least error in a layer's outputs.
 
     Attributes:
         a: (r, m1, n1), in the dtype of the matrix.
         b: (r, m2, n2).
-        shift: (m,) what a linear map's bias gains, so that its outputs keep their mean; 0 of an embedding.
+        shift: (m,) added to a linear map's bias so that its outputs keep their mean; 0 for an embedding.
         error: ‖W − Σ A ⊗ B‖ / ‖W‖, as of `nearest_kronecker`.
         output_error: root mean square of the outputs' error over that of the outputs themselves, a linear
             map's taken from their mean. Both errors are 0 for an all-zero matrix.
@@ -95,7 +95,7 @@ def measure_inputs(encoder: Encoder, batches: Iterable[dict[str, Tensor]]) -> di
         batches: keyword arguments of its `forward`; padding does not count.
 
     Raises:
-        ModelError: not one token.
+        ModelError: the batches hold no token.
     """
     found: dict[str, Inputs] = {}
     hooks = []
@@ -132,7 +132,7 @@ def fit_kronecker(weight: Tensor, inputs: Inputs, m1: int, n1: int, rank: int = 
 
     Args:
         weight: (m, n).
-        inputs: of this very layer.
+        inputs: of this layer.
         m1: rows of A, a divisor of m.
         n1: columns of A, a divisor of n.
         rank: number of products r.

@@ -1,4 +1,4 @@
-"""Which factor shapes: KroneckerBERT's Table 1, or a file of rules; and what an encoder with them costs."""
+"""Factor shapes: KroneckerBERT's Table 1 or a file of rules, and the cost of an encoder with them."""
 
 from __future__ import annotations
 

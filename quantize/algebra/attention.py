@@ -1,4 +1,4 @@
-"""What softmax and linearity let attention leave out."""
+"""Exact simplifications of attention: scale and biases that softmax and linearity make redundant."""
 
 from __future__ import annotations
 

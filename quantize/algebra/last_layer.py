@@ -1,4 +1,4 @@
-"""A last layer that computes what is read of it."""
+"""Exact simplification of the last layer: only the rows that the head reads are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Norms that disappear into the linear layers around them."""
+"""Exact folding of norms into the linear layers around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a rewritten network the same function? Asked in float64, where rounding hides no wrong identity."""
+"""Check that a rewritten network is the same function, in float64, where rounding hides no wrong identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a trained network to one that computes the same with less: named passes, proved where applied."""
+"""Exact simplification of a trained network by named passes, each proved when it is applied."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PassReport:
 
 @dataclass(frozen=True)
 class Simplified:
-    """A rewritten network and how it came about."""
+    """A rewritten network and what each pass did."""
 
     network: Any
     passes: tuple[PassReport, ...]

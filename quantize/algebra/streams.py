@@ -1,4 +1,4 @@
-"""The streams of an encoder: vectors that linear layers add to, norms pass on, and linear layers read.
+"""Residual streams of an encoder: linear layers add to them, norms transform them, linear layers read them.
 
 A stream has versions. The first is norm(writer(h)), every later one norm(previous + writer(h)). Whoever reads
 a version is linear, so a version may be kept in other coordinates: x = scale ∘ x̃ + shift. That is one exact

@@ -1,4 +1,4 @@
-"""What a network computes for one pair: arithmetic operators by kind, and multiply-accumulates."""
+"""Operators (by kind) and multiply-accumulates of one inference."""
 
 from __future__ import annotations
 
