@@ -1,17 +1,96 @@
-"""What training minimises: the pretraining losses, and the transfer losses of MobileBERT section 3.5.
+"""The losses of pretraining and distillation, and the table of those that a stage can weight.
 
-Every mean over positions runs over real tokens only. The Kronecker recipe (KroneckerBERT Eq. 14) is the sum
-of `feature_map_transfer` on the embedding output and on every layer's output, `attention_score_transfer`,
-`soft_label_transfer` and the supervised loss.
+Every mean over positions runs over real tokens only. The layer-wise transfer of MobileBERT (section 3.5) is
+`feature_map`, `statistics` and `attention`; the Kronecker recipe (KroneckerBERT Eq. 14) is `embedding`,
+`hidden_states`, `attention_scores`, `soft_labels` and `hard_labels`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from models.layers import EncoderOutput
+
 # The class index of a pair that nobody has labelled.
 UNLABELLED = -1
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weight of each loss of a stage; 0 leaves it out."""
+
+    feature_map: float = 0.0  # normalised feature maps, mean over layers
+    statistics: float = 0.0  # their mean and standard deviation
+    attention: float = 0.0  # attention distributions, mean over layers
+    embedding: float = 0.0  # squared difference of embedding outputs (KroneckerBERT Eq. 14)
+    hidden_states: float = 0.0  # squared difference of feature maps as they are, mean over layers
+    attention_scores: float = 0.0  # squared difference before the softmax, mean over layers
+    # Of a task.
+    soft_labels: float = 0.0  # the teacher's class distribution
+    hard_labels: float = 0.0  # cross-entropy, on labelled pairs only
+    # Of pretraining.
+    mlm: float = 0.0  # masked language model
+    mlm_distillation: float = 0.0  # the teacher's distribution at the masked tokens
+    pair: float = 0.0  # next sentence or sentence order
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The losses that count, by name, in the order above."""
+        return {name: weight for name, weight in asdict(self).items() if weight}
+
+    @property
+    def layers(self) -> list[str]:
+        """Those of them that compare layers."""
+        return [name for name in self.parts if name in LAYER_LOSSES]
+
+    @property
+    def matches_hidden_states(self) -> bool:
+        """Whether feature maps or scores are compared as they are, which takes a student of equal shape."""
+        return bool(self.embedding or self.hidden_states or self.attention_scores)
+
+    def total(self, parts: dict[str, Tensor]) -> Tensor:
+        """The sum of `parts`, each times its weight."""
+        return torch.stack([getattr(self, name) * part for name, part in parts.items()]).sum()
+
+
+def layer_loss(
+    name: str,
+    teacher: EncoderOutput,
+    student: EncoderOutput,
+    mask: Tensor,
+    *,
+    layer: int | None = None,
+    with_embedding: bool = False,
+) -> Tensor:
+    """A loss of `LAYER_LOSSES`, a mean over layers.
+
+    Args:
+        name: of the loss.
+        teacher: captured.
+        student: captured, of the same number of layers.
+        mask: (B, T), 1 = token, 0 = padding.
+        layer: this one alone, from 0.
+        with_embedding: feature maps count the embedding output as a layer.
+    """
+    loss, kind = LAYER_LOSSES[name]
+    pairs = list(zip(getattr(teacher, kind), getattr(student, kind), strict=True))
+    if name == "embedding":
+        pairs = pairs[:1]
+    elif kind == "hidden_states" and not with_embedding:
+        pairs = pairs[1:]  # hidden state 0 is the embedding output
+    if layer is not None:
+        pairs = [pairs[layer]]
+    return torch.stack([loss(full_precision(t), full_precision(s), mask) for t, s in pairs]).mean()
+
+
+def full_precision(value: Tensor) -> Tensor:
+    """In float32 what autocast computed in bfloat16: a loss is a sum over many small differences."""
+    return value.float() if value.dtype is torch.bfloat16 else value
 
 
 def feature_map_transfer(teacher: Tensor, student: Tensor, mask: Tensor) -> Tensor:
@@ -78,7 +157,7 @@ def masked_language_model(logits: Tensor, labels: Tensor) -> Tensor:
     """Cross-entropy of the masked tokens (Devlin et al. 2019).
 
     Args:
-        logits: (M, V) at the hidden positions only.
+        logits: (M, V) at the masked positions only.
         labels: (M,) the tokens that stood there.
     """
     return F.cross_entropy(logits, labels)
@@ -108,7 +187,7 @@ def pretraining_distillation(
     cross-entropy less the teacher's own entropy, which no student parameter changes.
 
     Args:
-        student_logits: (M, V) at the hidden positions.
+        student_logits: (M, V) at the masked positions.
         teacher_logits: (M, V).
         labels: (M,).
         pair_logits: (B, 2).
@@ -152,3 +231,13 @@ def labelled_cross_entropy(logits: Tensor, labels: Tensor, weights: Tensor | Non
 def _token_mean(per_token: Tensor, mask: Tensor) -> Tensor:
     weight = mask.to(per_token.dtype)
     return (per_token * weight).sum() / weight.sum()
+
+
+LAYER_LOSSES: dict[str, tuple[Callable[[Tensor, Tensor, Tensor], Tensor], str]] = {
+    "feature_map": (normalised_feature_map_transfer, "hidden_states"),
+    "statistics": (feature_map_statistics, "hidden_states"),
+    "attention": (attention_transfer, "attention_scores"),
+    "embedding": (feature_map_transfer, "hidden_states"),
+    "hidden_states": (feature_map_transfer, "hidden_states"),
+    "attention_scores": (attention_score_transfer, "attention_scores"),
+}

@@ -56,10 +56,12 @@ def bare_teacher(encoder: Encoder, plan: Strategy) -> PretrainingHead:
     """An encoder as the teacher of strategies that ask for nothing but its layers; its head is random.
 
     Raises:
-        ModelError: the strategy asks the teacher for a distribution over words.
+        ModelError: the strategy distils the teacher's MLM distribution.
     """
-    if any(phase.weights.word_distribution for phase in plan.phases):
-        raise ModelError("teacher: an encoder without a pretraining head; this strategy asks for its words")
+    if any(phase.weights.mlm_distillation for phase in plan.phases):
+        raise ModelError(
+            "teacher: an encoder without an MLM head; this strategy distils its MLM distribution"
+        )
     teacher = cast(PretrainingHead, build(encoder.config, "pretraining", seed=0))
     teacher.encoder = encoder
     return teacher.eval()

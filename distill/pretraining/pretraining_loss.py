@@ -9,63 +9,55 @@ import torch
 from torch import Tensor, nn
 
 from distill.losses import (
-    attention_score_transfer,
-    attention_transfer,
-    feature_map_statistics,
-    feature_map_transfer,
+    LAYER_LOSSES,
+    Weights,
+    full_precision,
+    layer_loss,
     masked_language_model,
-    normalised_feature_map_transfer,
     sentence_pair,
     soft_label_transfer,
 )
 from distill.pretraining.strategies import PretrainingStage
-from distill.task.distillation_recipes import Weights
 from mobilebert_runtime.errors import ModelError
 from models import PretrainingHead
 from models.layers import EncoderOutput
 from training.engine import LossNormalizers, Parts
 
 # Over what each part of a loss is a mean: a unit of `training.engine.LossNormalizers`.
-UNIT_OF = {
-    "feature_map": "tokens",
-    "statistics": "tokens",
-    "attention": "tokens",
-    "embedding": "tokens",
-    "hidden": "tokens",
-    "attention_scores": "tokens",
-    "words": "masked",
-    "word_distribution": "masked",
+UNIT_OF = dict.fromkeys(LAYER_LOSSES, "tokens") | {
+    "mlm": "masked",
+    "mlm_distillation": "masked",
     "pair": "sequences",
 }
-_OF_TEACHER = UNIT_OF.keys() - {"words", "pair"}
+_OF_TEACHER = UNIT_OF.keys() - {"mlm", "pair"}
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a model says about a batch.
+class PretrainingOutput:
+    """What a model computes for a batch.
 
     Attributes:
         encoder: feature maps and attention scores, if they were captured.
-        words: (M, V) logits at the hidden tokens; None if not asked for.
-        pair: (B, 2) logits; None if not asked for.
+        mlm_logits: (M, V) at the masked tokens; None if not asked for.
+        pair_logits: (B, 2); None if not asked for.
     """
 
     encoder: EncoderOutput
-    words: Tensor | None
-    pair: Tensor | None
+    mlm_logits: Tensor | None
+    pair_logits: Tensor | None
 
 
-def answer(
-    model: PretrainingHead, batch: dict[str, Tensor], *, capture: bool, words: bool = True, pair: bool = True
-) -> Answer:
-    """Run a model; the vocabulary is scored at the hidden tokens only, a seventh of all."""
+def forward(
+    model: PretrainingHead, batch: dict[str, Tensor], *, capture: bool, mlm: bool = True, pair: bool = True
+) -> PretrainingOutput:
+    """Run a model; the vocabulary is scored at the masked tokens only, a seventh of all."""
     out = model.encoder(**{name: batch[name] for name in _INPUTS}, capture=capture)
     logits = None
-    if words:
+    if mlm:
         rows = out.last_hidden_state.flatten(0, 1)[batch["masked_index"]]  # (B, S, H) → (B·S, H) → (M, H)
         logits = model.cls["predictions"](rows, model.encoder.embeddings.word_embeddings)
-    return Answer(out, logits, model.cls["seq_relationship"](out.pooled) if pair else None)
+    return PretrainingOutput(out, logits, model.cls["seq_relationship"](out.pooled) if pair else None)
 
 
 class PretrainingLoss(nn.Module):
@@ -86,11 +78,11 @@ class PretrainingLoss(nn.Module):
         super().__init__()
         self.student = student
         self.stage = stage
-        self.parts = {n: w for n in UNIT_OF if (w := getattr(stage.weights, n)) > 0}
-        asked = _OF_TEACHER & self.parts.keys()
+        self.parts = [name for name in stage.weights.parts if name in UNIT_OF]
+        asked = [name for name in self.parts if name in _OF_TEACHER]
         if asked and teacher is None:
             raise ModelError(f"stage {stage.name!r} learns {', '.join(sorted(asked))}; give a teacher")
-        self.captures = bool(asked - {"word_distribution"})
+        self.captures = bool(stage.weights.layers)
         if teacher is not None:
             _check_comparable(student, teacher, stage.weights)
             teacher.requires_grad_(False).eval()
@@ -98,54 +90,36 @@ class PretrainingLoss(nn.Module):
 
     def forward(self, batch: dict[str, Tensor], normalizers: LossNormalizers) -> tuple[Tensor, Parts]:
         """The loss of a micro-batch and its parts, each times its share of the global mean."""
-        distribution = "word_distribution" in self.parts
+        distillation = "mlm_distillation" in self.parts
         target = None
         if (teacher := self._teacher[0]) is not None:
             with torch.no_grad():
-                target = answer(teacher, batch, capture=self.captures, words=distribution, pair=False)
-        ours = answer(
+                target = forward(teacher, batch, capture=self.captures, mlm=distillation, pair=False)
+        output = forward(
             self.student,
             batch,
             capture=self.captures,
-            words=distribution or "words" in self.parts,
+            mlm=distillation or "mlm" in self.parts,
             pair="pair" in self.parts,
         )
-        parts = {}
-        for name in self.parts:
-            value = self._part(name, ours, target, batch)
-            parts[name] = value * getattr(normalizers, UNIT_OF[name])
-        loss = torch.stack([self.parts[name] * value for name, value in parts.items()]).sum()
-        return loss, parts
+        parts = {
+            name: self._part(name, output, target, batch) * getattr(normalizers, UNIT_OF[name])
+            for name in self.parts
+        }
+        return self.stage.weights.total(parts), parts
 
-    def _part(self, name: str, ours: Answer, target: Answer | None, batch: dict[str, Tensor]) -> Tensor:
-        if name == "words":
-            return masked_language_model(_whole(ours.words), batch["masked_labels"])
+    def _part(
+        self, name: str, output: PretrainingOutput, target: PretrainingOutput | None, batch: dict[str, Tensor]
+    ) -> Tensor:
+        if name == "mlm":
+            return masked_language_model(_given(output.mlm_logits), batch["masked_labels"])
         if name == "pair":
-            return sentence_pair(_whole(ours.pair), batch["pair_labels"])
-        theirs = cast(Answer, target)
-        if name == "word_distribution":
-            return soft_label_transfer(_whole(theirs.words), _whole(ours.words))
-        mask = batch["attention_mask"]
-        if name == "embedding":
-            return feature_map_transfer(
-                theirs.encoder.hidden_states[0].float(), ours.encoder.hidden_states[0].float(), mask
-            )
-        loss, kind = _LAYERWISE[name]
-        # The embedding output is hidden state 0: layer ℓ wrote hidden state ℓ + 1.
-        first = 1 if kind == "hidden_states" else 0
-        pairs = list(zip(getattr(theirs.encoder, kind), getattr(ours.encoder, kind), strict=True))[first:]
-        if isinstance(self.stage.learns, int):
-            pairs = [pairs[self.stage.learns]]
-        return torch.stack([loss(t.float(), s.float(), mask) for t, s in pairs]).mean()
-
-
-_LAYERWISE = {
-    "feature_map": (normalised_feature_map_transfer, "hidden_states"),
-    "statistics": (feature_map_statistics, "hidden_states"),
-    "hidden": (feature_map_transfer, "hidden_states"),
-    "attention": (attention_transfer, "attention_scores"),
-    "attention_scores": (attention_score_transfer, "attention_scores"),
-}
+            return sentence_pair(_given(output.pair_logits), batch["pair_labels"])
+        theirs = cast(PretrainingOutput, target)
+        if name == "mlm_distillation":
+            return soft_label_transfer(_given(theirs.mlm_logits), _given(output.mlm_logits))
+        only = self.stage.learns if isinstance(self.stage.learns, int) else None
+        return layer_loss(name, theirs.encoder, output.encoder, batch["attention_mask"], layer=only)
 
 
 def trained(student: PretrainingHead, stage: PretrainingStage) -> list[tuple[nn.Parameter, float]]:
@@ -159,7 +133,7 @@ def trained(student: PretrainingHead, stage: PretrainingStage) -> list[tuple[nn.
     if stage.learns == "all":
         factors = dict.fromkeys(student.parameters(), 1.0)
         unread = [] if stage.weights.pair else [student.encoder.pooler, student.cls["seq_relationship"]]
-        if not (stage.weights.words or stage.weights.word_distribution):
+        if not (stage.weights.mlm or stage.weights.mlm_distillation):
             unread.append(student.cls["predictions"])
         for part in unread:
             for parameter in part.parameters() if part is not None else ():
@@ -178,7 +152,7 @@ def trained(student: PretrainingHead, stage: PretrainingStage) -> list[tuple[nn.
 def _check_comparable(student: PretrainingHead, teacher: PretrainingHead, weights: Weights) -> None:
     ours, theirs = student.config, teacher.config
     same = ["vocab_size"]
-    if weights.feature_map or weights.statistics or weights.hidden or weights.embedding:
+    if weights.feature_map or weights.statistics or weights.hidden_states or weights.embedding:
         same += ["hidden_size", "num_hidden_layers"]
     if weights.attention or weights.attention_scores:
         same += ["num_attention_heads", "num_hidden_layers"]
@@ -189,6 +163,5 @@ def _check_comparable(student: PretrainingHead, teacher: PretrainingHead, weight
             )
 
 
-def _whole(value: Tensor | None) -> Tensor:
-    """Logits in float32, whatever the precision of the networks."""
-    return cast(Tensor, value).float()
+def _given(logits: Tensor | None) -> Tensor:
+    return full_precision(cast(Tensor, logits))

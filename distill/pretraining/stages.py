@@ -10,10 +10,11 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from distill.init.pretraining_student import inherit_pretraining
 from distill.pretraining.examples import DEVELOPMENT, ExampleRecipe, Examples, collate
-from distill.pretraining.pretraining_loss import PretrainingLoss, answer, trained
+from distill.pretraining.pretraining_loss import PretrainingLoss, forward, trained
 from distill.pretraining.shards import Corpus
 from distill.pretraining.strategies import PretrainingStage, stages, strategy
 from mobilebert_runtime.errors import ModelError
@@ -47,7 +48,7 @@ def start(
     vocabulary = corpus.special.vocab_size
     if config.vocab_size != vocabulary or config.max_position_embeddings < corpus.seq_len:
         raise ModelError(
-            f"student: {config.vocab_size} words and {config.max_position_embeddings} positions; "
+            f"student: {config.vocab_size} tokens and {config.max_position_embeddings} positions; "
             f"the corpus has {vocabulary} and {corpus.seq_len}"
         )
     chosen = strategy(plan.strategy)
@@ -140,11 +141,11 @@ def evaluate(student: PretrainingHead, batches: dict[str, Sequence[dict[str, Any
             loss = right = masked = right_pairs = pairs = 0.0
             for batch in given:
                 here = {k: v.to(device) for k, v in batch.items()}
-                said = answer(student, here, capture=False)
-                words, pair = cast(torch.Tensor, said.words).float(), cast(torch.Tensor, said.pair)
+                output = forward(student, here, capture=False)
+                mlm, pair = cast(Tensor, output.mlm_logits).float(), cast(Tensor, output.pair_logits)
                 labels = here["masked_labels"]
-                loss += torch.nn.functional.cross_entropy(words, labels, reduction="sum").item()
-                right += (words.argmax(-1) == labels).sum().item()
+                loss += torch.nn.functional.cross_entropy(mlm, labels, reduction="sum").item()
+                right += (mlm.argmax(-1) == labels).sum().item()
                 masked += len(labels)
                 right_pairs += (pair.argmax(-1) == here["pair_labels"]).sum().item()
                 pairs += len(pair)
@@ -175,7 +176,7 @@ def _stage(
     said = (facts or {}) | {"strategy": plan.strategy, "weights": asdict(stage.weights)}
     said |= {"learns": stage.learns, "trained_parameters": sum(p.numel() for p, _ in parameters)}
     # The figures say nothing between two layers, nor of a head that neither teacher nor student has.
-    headless = stage.weights.imitates and not stage.weights.words
+    headless = stage.weights.matches_hidden_states and not stage.weights.mlm
     evaluates = isinstance(stage.learns, str) and not headless
     record = run(
         PretrainingLoss(student, teacher, stage),

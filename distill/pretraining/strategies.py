@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from distill.task.distillation_recipes import Weights
+from distill.losses import Weights
 from mobilebert_runtime.errors import OptionError
 
 # MobileBERT Eq. 4 with α = 0.5 (appendix D).
-_DISTIL = {"words": 0.5, "word_distribution": 0.5, "pair": 1.0}
+_DISTIL = {"mlm": 0.5, "mlm_distillation": 0.5, "pair": 1.0}
 _TRANSFER = {"feature_map": 1.0, "statistics": 1.0, "attention": 1.0}
-_BARE = {"words": 1.0, "pair": 1.0}
+_BARE = {"mlm": 1.0, "pair": 1.0}
 _FEATURE_MAPS = {"feature_map": 1.0, "statistics": 1.0}
 # KroneckerBERT Eq. 14 at pretraining (section 3.5.2): intermediate layers, MLM and NSP.
-_IMITATION = {"embedding": 1.0, "hidden": 1.0, "attention_scores": 1.0}
-_KRONECKER = _IMITATION | {"words": 1.0, "pair": 1.0}
+_HIDDEN_STATES = {"embedding": 1.0, "hidden_states": 1.0, "attention_scores": 1.0}
+_KRONECKER = _HIDDEN_STATES | {"mlm": 1.0, "pair": 1.0}
 
 Learns = Literal["all", "layers", "layer by layer"]
 
@@ -64,8 +64,8 @@ STRATEGIES: dict[str, Strategy] = {
     "pd-fmt": Strategy((Phase("layer", "transfer", Weights(**_FEATURE_MAPS), "layer by layer"), _PD)),
     # KroneckerBERT's first stage; the student starts as the teacher's nearest Kronecker sum.
     "kronecker": Strategy((Phase("kronecker", "both", Weights(**_KRONECKER)),)),
-    # The same under a teacher that is an encoder without a head, such as MiniLM: it knows no masked words.
-    "kronecker-encoder": Strategy((Phase("kronecker", "both", Weights(**_IMITATION)),)),
+    # The same under a teacher that is an encoder without an MLM head, such as MiniLM.
+    "kronecker-encoder": Strategy((Phase("kronecker", "both", Weights(**_HIDDEN_STATES)),)),
 }
 
 

@@ -12,17 +12,12 @@ from scipy.special import log_softmax
 import models
 from distill.losses import UNLABELLED
 from distill.task.task_distillation import TaskTargets
+from distill.teacher_logits import teacher_logits
 from matching.data.labelled_pairs import LabelledPairs, read_split
 from matching.data.mining import mine_pairs
 from matching.length_bias.length_prior import LengthPrior, adjusted
 from mobilebert_runtime.errors import ModelError
-from mobilebert_runtime.files import replacing
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from training.encoded_pairs import TRAIN_LENGTH, predict_logits
-from training.run_directory import values_hash, weights_hash
-
-# Pairs labelled between two files: what an interruption costs at most.
-_PART = 8192
 
 
 @dataclass(frozen=True)
@@ -74,33 +69,21 @@ def teachers_logits(
 ) -> np.ndarray:
     """The mean of the teachers' log-probabilities (N, C): the logits of their product of experts.
 
-    Each teacher's part is kept in `folder`, a file for every 8,192 pairs, under a name that its weights and
-    the pairs make: an interrupted labelling goes on, and nothing of another teacher is taken for it.
-
     Args:
         teachers: model directories of fine-tuned pair classifiers.
         pairs: N pairs.
-        folder: made if it is not there.
+        folder: where `teacher_logits` keeps them.
         progress: called with the share that is done.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = range(0, len(pairs), _PART)
     sums: list[np.ndarray] = []
     for place, directory in enumerate(teachers):
         teacher, tokenizer = models.load_classifier(directory), PairTokenizer.load(directory)
-        name = f"{weights_hash(teacher)[:16]}.{values_hash(pairs)[:16]}"
-        found = []
-        for number, start in enumerate(parts):
-            file = folder / f"{name}.{number:03}.npy"
-            if not file.is_file():
-                logits = predict_logits(
-                    teacher, tokenizer, pairs[start : start + _PART], seq_len=TRAIN_LENGTH
-                )
-                with replacing(file, force=True) as partial, partial.open("wb") as opened:
-                    np.save(opened, logits)
-            found.append(np.load(file))
-            progress((place + (number + 1) / len(parts)) / len(teachers))
-        sums.append(log_softmax(np.concatenate(found).astype(np.float64), axis=1))
+
+        def told(share: float, place: int = place) -> None:
+            progress((place + share) / len(teachers))
+
+        logits = teacher_logits(teacher, tokenizer, pairs, folder, told)
+        sums.append(log_softmax(logits.astype(np.float64), axis=1))
     return np.mean(sums, axis=0)
 
 

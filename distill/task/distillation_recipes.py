@@ -4,31 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from distill.losses import Weights
 from mobilebert_runtime.errors import OptionError
 from training.loop import LoopConfig
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Weight of each objective of `distill.losses` in a stage's loss; 0 leaves it out."""
-
-    feature_map: float = 0.0  # normalised feature maps, mean over embedding output and layers
-    statistics: float = 0.0  # their mean and standard deviation
-    attention: float = 0.0  # attention distributions, mean over layers
-    soft_labels: float = 0.0  # the teacher's class distribution
-    hard_labels: float = 0.0  # cross-entropy, on labelled pairs only
-    # Of pretraining (`distill.pretraining.strategies`).
-    words: float = 0.0  # masked language model
-    word_distribution: float = 0.0  # the teacher's distribution at the masked tokens
-    pair: float = 0.0  # next sentence or sentence order
-    embedding: float = 0.0  # squared difference of embedding outputs (KroneckerBERT Eq. 14)
-    hidden: float = 0.0  # squared difference of feature maps as they are, mean over layers
-    attention_scores: float = 0.0  # squared difference before the softmax, mean over layers
-
-    @property
-    def imitates(self) -> bool:
-        """Whether feature maps or scores are compared as they are, which takes a student of equal shape."""
-        return bool(self.embedding or self.hidden or self.attention_scores)
 
 
 @dataclass(frozen=True)
@@ -48,6 +26,11 @@ class Stage:
     trains_head: bool = False
     dropout: float | None = None
 
+    @property
+    def learns_cached_logits(self) -> bool:
+        """Whether soft labels are worked out beforehand: one that matches hidden states runs its teacher."""
+        return bool(self.weights.soft_labels) and not self.weights.matches_hidden_states
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -57,21 +40,21 @@ class Recipe:
     mined_pairs: int
 
     @property
-    def imitates(self) -> bool:
+    def matches_hidden_states(self) -> bool:
         """Whether a stage compares layers as they are, which takes one teacher of equal shape."""
-        return any(stage.weights.imitates for stage in self.stages)
+        return any(stage.weights.matches_hidden_states for stage in self.stages)
 
     @property
     def soft_labelled(self) -> bool:
         """Whether a stage learns from logits of all pairs that are worked out beforehand."""
-        return any(s.trains_head and s.weights.soft_labels and not s.weights.imitates for s in self.stages)
+        return any(stage.learns_cached_logits for stage in self.stages)
 
 
 _TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
 _TASK = Weights(soft_labels=1.0, hard_labels=0.2)
-# KroneckerBERT Eq. 14; a teacher's layers are imitated without the student's dropout, which would be noise in
-# every squared difference.
-_EQ_14 = Weights(embedding=1.0, hidden=1.0, attention_scores=1.0, soft_labels=1.0, hard_labels=1.0)
+# KroneckerBERT Eq. 14; hidden states are matched without the student's dropout, which would be noise in every
+# squared difference.
+_EQ_14 = Weights(embedding=1.0, hidden_states=1.0, attention_scores=1.0, soft_labels=1.0, hard_labels=1.0)
 _KRONECKER = Stage(
     "task",
     LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),

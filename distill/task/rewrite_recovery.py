@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from distill.task.distillation_recipes import Recipe, Stage, Weights
+from distill.losses import Weights
+from distill.task.distillation_recipes import Recipe, Stage
 from mobilebert_runtime.errors import OptionError
 from training.loop import LoopConfig
 

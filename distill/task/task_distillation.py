@@ -12,20 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from distill.init.student import freeze
-from distill.losses import (
-    attention_transfer,
-    feature_map_statistics,
-    labelled_cross_entropy,
-    normalised_feature_map_transfer,
-    soft_label_transfer,
-)
-from distill.task.distillation_recipes import Recipe, Stage, Weights
-from distill.task.kronecker_loss import imitation_loss
+from distill.losses import labelled_cross_entropy, layer_loss, soft_label_transfer
+from distill.task.distillation_recipes import Recipe, Stage
+from distill.teacher_logits import teacher_logits
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
 from models.layers import Encoder, EncoderOutput, additive_mask
-from training.encoded_pairs import TRAIN_LENGTH, EncodedPairs, dev_figures, predict_logits, swap_flags
+from training.encoded_pairs import EncodedPairs, dev_figures, swap_flags
 from training.loop import Batch, train
 from training.run_directory import claim, values_hash, weights_hash
 
@@ -67,10 +61,10 @@ def distil(
 
     Raises:
         ResumeError: `out` holds a run of another teacher, student, seed, recipe, data or targets.
-        ModelError: targets for a recipe whose task stage imitates one teacher's layers.
+        ModelError: targets for a recipe whose task stage matches one teacher's hidden states.
     """
-    if targets is not None and recipe.imitates:
-        raise ModelError("this recipe imitates the layers of one teacher; it takes no targets of several")
+    if targets is not None and recipe.matches_hidden_states:
+        raise ModelError("this recipe matches the hidden states of one teacher, not targets of several")
     known: dict[str, Any] = {
         "teacher": weights_hash(teacher),
         "student": weights_hash(student),
@@ -99,14 +93,11 @@ def distil(
             freeze(student.encoder.pooler, frozen=not stage.trains_head)
         if stage.dropout is not None:
             _set_dropout(student, stage.dropout)
-        if stage.weights.imitates:
-            loss = imitation_loss(stage, student, teacher, tokenizer, encoded, labels)
-        elif stage.trains_head:
-            asked = stage.weights.soft_labels and targets is None
-            taught = _teacher_alone(teacher, tokenizer, pairs, out) if asked else targets
-            loss = _task_loss(stage, student, taught, tokenizer, encoded, labels)
-        else:
-            loss = _transfer_loss(stage, student, teacher, tokenizer, encoded)
+        stage_targets = targets
+        if stage.learns_cached_logits and targets is None:
+            logits = teacher_logits(teacher, tokenizer, pairs, out / "teacher_logits")
+            stage_targets = TaskTargets(logits, np.ones(len(pairs)))
+        loss = stage_loss(stage, student, teacher, tokenizer, encoded, labels, stage_targets)
         records.append(
             train(
                 student,
@@ -126,19 +117,61 @@ def distil(
     return records
 
 
-def layer_losses(
-    weights: Weights, teacher: EncoderOutput, student: EncoderOutput, mask: Tensor
-) -> tuple[Tensor, dict[str, float]]:
-    """The layer-wise transfer loss of MobileBERT section 3.5, a mean over layers, and its parts."""
-    maps = list(zip(teacher.hidden_states, student.hidden_states, strict=True))
-    heads = list(zip(teacher.attention_scores, student.attention_scores, strict=True))
-    parts = {
-        "feature_map": torch.stack([normalised_feature_map_transfer(t, s, mask) for t, s in maps]).mean(),
-        "statistics": torch.stack([feature_map_statistics(t, s, mask) for t, s in maps]).mean(),
-        "attention": torch.stack([attention_transfer(t, s, mask) for t, s in heads]).mean(),
-    }
-    total = torch.stack([getattr(weights, name) * part for name, part in parts.items()]).sum()
-    return total, {name: part.item() for name, part in parts.items()}
+def stage_loss(
+    stage: Stage,
+    student: PairClassifier,
+    teacher: PairClassifier,
+    tokenizer: PairTokenizer,
+    encoded: EncodedPairs,
+    labels: np.ndarray,
+    targets: TaskTargets | None = None,
+) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
+    """The loss of a batch of a stage, and its parts.
+
+    Args:
+        stage: its weights.
+        student: as many layers as the teacher, and of its shape where hidden states are matched.
+        teacher: runs on the very batch, swaps included, where a layer or its logits are asked for.
+        tokenizer: of both.
+        encoded: N pairs.
+        labels: (N,) class indices, `distill.losses.UNLABELLED` where there is only the teacher.
+        targets: soft labels of all pairs, in the place of the teacher's on the batch.
+    """
+    weights, layers = stage.weights, stage.weights.layers
+    classes = torch.from_numpy(np.asarray(labels, np.int64))
+    soft, counts = None, torch.ones(len(classes))
+    if targets is not None:
+        soft = torch.from_numpy(np.asarray(targets.logits, np.float32)) if weights.soft_labels else None
+        counts = torch.from_numpy(np.asarray(targets.weights, np.float32))
+    asks_teacher = bool(layers) or (weights.soft_labels > 0 and soft is None)
+
+    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
+        index = torch.from_numpy(batch.index)
+        parts: dict[str, Tensor] = {}
+        target_logits = None if soft is None else soft[index]
+        if asks_teacher:
+            with torch.no_grad():
+                target = teacher.encoder(**inputs, capture=True)
+                if weights.soft_labels and soft is None:
+                    target_logits = teacher.classify(target.pooled)
+        if stage.teacher_forced:
+            output = teacher_forced(student.encoder, inputs, target)
+        else:
+            output = student.encoder(**inputs, capture=bool(layers))
+        for name in layers:
+            # Transfer counts the embedding output as a layer; Eq. 14 has a term of its own for it.
+            transfer = name in ("feature_map", "statistics")
+            parts[name] = layer_loss(name, target, output, inputs["attention_mask"], with_embedding=transfer)
+        if weights.soft_labels or weights.hard_labels:
+            logits = student.classify(output.pooled)
+        if target_logits is not None:
+            parts["soft_labels"] = soft_label_transfer(target_logits, logits, weights=counts[index])
+        if weights.hard_labels:
+            parts["hard_labels"] = labelled_cross_entropy(logits, classes[index], counts[index])
+        return weights.total(parts), {name: part.item() for name, part in parts.items()}
+
+    return loss
 
 
 def teacher_forced(student: Encoder, inputs: dict[str, Tensor], teacher: EncoderOutput) -> EncoderOutput:
@@ -150,71 +183,7 @@ def teacher_forced(student: Encoder, inputs: dict[str, Tensor], teacher: Encoder
     return EncoderOutput(hidden[-1], hidden[-1][:, 0], hidden, [scores for _, scores in steps])
 
 
-def _transfer_loss(
-    stage: Stage,
-    student: PairClassifier,
-    teacher: PairClassifier,
-    tokenizer: PairTokenizer,
-    encoded: EncodedPairs,
-) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
-    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
-        with torch.no_grad():
-            target = teacher.encoder(**inputs, capture=True)
-        output = (
-            teacher_forced(student.encoder, inputs, target)
-            if stage.teacher_forced
-            else student.encoder(**inputs, capture=True)
-        )
-        return layer_losses(stage.weights, target, output, inputs["attention_mask"])
-
-    return loss
-
-
-def _task_loss(
-    stage: Stage,
-    student: PairClassifier,
-    taught: TaskTargets | None,
-    tokenizer: PairTokenizer,
-    encoded: EncodedPairs,
-    labels: np.ndarray,
-) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
-    """The task's loss; without anything taught, labels alone, all of which count alike."""
-    targets = torch.from_numpy(np.asarray(labels, np.int64))
-    teacher_logits, counts = None, torch.ones(len(targets))
-    if taught is not None:
-        teacher_logits = torch.from_numpy(np.asarray(taught.logits, np.float32))
-        counts = torch.from_numpy(np.asarray(taught.weights, np.float32))
-    weights = stage.weights
-
-    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
-        index = torch.from_numpy(batch.index)
-        logits = student(**inputs)
-        hard = labelled_cross_entropy(logits, targets[index], counts[index])
-        if teacher_logits is None:
-            return weights.hard_labels * hard, {"hard_labels": hard.item()}
-        soft = soft_label_transfer(teacher_logits[index], logits, weights=counts[index])
-        parts = {"soft_labels": soft.item(), "hard_labels": hard.item()}
-        return weights.soft_labels * soft + weights.hard_labels * hard, parts
-
-    return loss
-
-
 def _set_dropout(model: nn.Module, probability: float) -> None:
     for part in model.modules():
         if isinstance(part, nn.Dropout):
             part.p = probability
-
-
-def _teacher_alone(
-    teacher: PairClassifier, tokenizer: PairTokenizer, pairs: Sequence[Pair], out: Path
-) -> TaskTargets:
-    """One teacher's logits of every pair, computed once and kept in `out`; all pairs count alike."""
-    cache = out / "teacher_logits.npy"
-    if not cache.is_file():
-        logits = predict_logits(teacher, tokenizer, pairs, seq_len=TRAIN_LENGTH)
-        partial = out / "teacher_logits.partial.npy"
-        np.save(partial, logits)
-        partial.replace(cache)
-    return TaskTargets(np.load(cache), np.ones(len(pairs)))

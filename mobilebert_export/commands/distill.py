@@ -72,7 +72,7 @@ def distill(
             models.preset(student), teacher[0], distillation_data.texts, out, seed=seed, start=begun
         )
     targets = None
-    if plan.soft_labelled or (level and not plan.imitates):
+    if plan.soft_labelled or (level and not plan.matches_hidden_states):
         with console.status("teachers label the pairs") as status:
             said = teachers_logits(
                 teacher,

@@ -19,6 +19,7 @@ from scipy.special import softmax
 from torch import Tensor
 
 import models
+from distill.teacher_logits import teacher_logits
 from matching.data.datasets import DEV_PAIRS, DataSet, Examples, training_part
 from matching.data.labelled_pairs import LabelledPairs
 from matching.evaluation.pair_evaluation import evaluate
@@ -39,7 +40,7 @@ from studies.debiasing.methods import (
     find_method,
     missing_label,
 )
-from training.encoded_pairs import TRAIN_LENGTH, predict_logits, swap_flags
+from training.encoded_pairs import swap_flags
 from training.initial_model import start_directory, start_model
 from training.loop import Batch, LoopConfig, ResumeError, total_steps, train
 from training.matchers import WORD_NETWORKS, EncoderMatcher, Matcher, build_matcher, load_matcher
@@ -175,16 +176,9 @@ class Study:
         return [mined[row] for row in np.concatenate(chosen)]
 
     def _teacher_logits(self, teacher: Path, pairs: list[Pair]) -> np.ndarray:
-        """Logits (N, 2) of the teacher, kept in `runs` under a name that says what they are of."""
-        name = _hash(_weights_hash(teacher), json.dumps(pairs))[:16]
-        path = self.runs / f"teacher-{name}.npy"
-        if not path.is_file():
-            network, tokenizer = models.load_classifier(teacher), PairTokenizer.load(teacher)
-            logits = predict_logits(network, tokenizer, pairs, seq_len=TRAIN_LENGTH)
-            partial = path.with_suffix(".partial.npy")
-            np.save(partial, logits)
-            partial.replace(path)
-        return np.load(path)
+        """Logits (N, 2) of the teacher, kept in `runs`."""
+        network, tokenizer = models.load_classifier(teacher), PairTokenizer.load(teacher)
+        return teacher_logits(network, tokenizer, pairs, self.runs / "teacher_logits")
 
     def _train(self, plan: DebiasedTrainingSet, folder: Path) -> None:
         """Fine-tune the start; leaves training.json and, at the very end, model/ in `folder`."""

@@ -93,9 +93,10 @@ def _words(record: Record) -> tuple[list[int], list[float]]:
     before = 0
     for curve in record["curves"].values():
         for point in curve:
-            if "words" in point:
+            loss = point.get("mlm", point.get("words"))  # "words" in records of before
+            if loss is not None:
                 steps.append(before + point["step"])
-                values.append(point["words"])
+                values.append(loss)
         before += curve[-1]["step"]
     return steps, values
 

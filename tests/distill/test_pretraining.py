@@ -10,7 +10,7 @@ import torch
 from distill.init.pretraining_student import inherit_pretraining
 from distill.pretraining.corpus import Packing, build
 from distill.pretraining.examples import ExampleRecipe, Examples, collate
-from distill.pretraining.pretraining_loss import PretrainingLoss, answer, trained
+from distill.pretraining.pretraining_loss import PretrainingLoss, forward, trained
 from distill.pretraining.shards import Corpus
 from distill.pretraining.stages import PretrainingPlan, evaluate, pretrain, start
 from distill.pretraining.strategies import STRATEGIES, stages, strategy
@@ -143,12 +143,12 @@ def test_parts_of_the_loss_are_the_objectives(teacher, batch):
     from distill import losses as objectives
 
     student = randomise(build_model(STUDENT, "pretraining", seed=1))
-    ours, theirs = (answer(m, batch, capture=True) for m in (student, teacher))
+    ours, theirs = (forward(m, batch, capture=True) for m in (student, teacher))
     mask = batch["attention_mask"]
     auxiliary = stages(STRATEGIES["akt"], LAYERS, 6, 4)[0]
     loss, parts = PretrainingLoss(student, teacher, auxiliary)(batch, LossNormalizers())
     expected = objectives.pretraining_distillation(
-        ours.words, theirs.words, batch["masked_labels"], ours.pair, batch["pair_labels"]
+        ours.mlm_logits, theirs.mlm_logits, batch["masked_labels"], ours.pair_logits, batch["pair_labels"]
     )
     layers = range(LAYERS)
     maps = [(theirs.encoder.hidden_states[i + 1], ours.encoder.hidden_states[i + 1]) for i in layers]
@@ -160,7 +160,7 @@ def test_parts_of_the_loss_are_the_objectives(teacher, batch):
     ):
         expected = expected + sum(function(t, s, mask) for t, s in pairs) / LAYERS
     torch.testing.assert_close(loss, expected)
-    assert set(parts) == {"feature_map", "statistics", "attention", "words", "word_distribution", "pair"}
+    assert set(parts) == {"feature_map", "statistics", "attention", "mlm", "mlm_distillation", "pair"}
     second = stages(STRATEGIES["pkt"], LAYERS, 6, 4)[1]
     _, parts = PretrainingLoss(student, teacher, second)(batch, LossNormalizers(tokens=0.5))
     torch.testing.assert_close(
@@ -168,12 +168,12 @@ def test_parts_of_the_loss_are_the_objectives(teacher, batch):
     )
 
 
-def test_words_are_scored_at_hidden_tokens_as_the_head_does(teacher, batch):
-    said = answer(teacher, batch, capture=False)
+def test_mlm_logits_at_masked_tokens_are_the_heads(teacher, batch):
+    output = forward(teacher, batch, capture=False)
     inputs = {k: batch[k] for k in ("input_ids", "attention_mask", "token_type_ids")}
-    words, pair = teacher(**inputs)
-    torch.testing.assert_close(said.words, words.flatten(0, 1)[batch["masked_index"]])
-    torch.testing.assert_close(said.pair, pair)
+    mlm, pair = teacher(**inputs)
+    torch.testing.assert_close(output.mlm_logits, mlm.flatten(0, 1)[batch["masked_index"]])
+    torch.testing.assert_close(output.pair_logits, pair)
 
 
 def test_bottleneck_student_of_a_bottleneck_teacher_inherits_all_but_its_layers(teacher):

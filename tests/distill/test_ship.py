@@ -78,7 +78,7 @@ def test_teachers_words_are_averaged_kept_and_not_mistaken(tmp_path, monkeypatch
     np.testing.assert_allclose(softmax(got, axis=1), expected, rtol=1e-5)
     assert shares == [0.5, 1.0]
     with monkeypatch.context() as patched:
-        patched.setattr("distill.task.distillation_data.predict_logits", None)  # nothing is left to compute
+        patched.setattr("distill.teacher_logits.predict_logits", None)  # nothing is left to compute
         assert np.array_equal(teachers_logits(folders, pairs, tmp_path / "labels"), got)
     other = teachers_logits(folders[:1], pairs[::-1], tmp_path / "labels")
     np.testing.assert_allclose(softmax(other, axis=1), softmax(each[0], axis=1)[::-1], rtol=1e-5)

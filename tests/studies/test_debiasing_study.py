@@ -113,14 +113,14 @@ def test_a_finished_method_is_not_run_again(records, folder, monkeypatch):
     shutil.copytree(folder / "out", folder / "before")
     with monkeypatch.context() as patch:
         patch.setattr("studies.debiasing.runs.train", fail)
-        patch.setattr("studies.debiasing.runs.predict_logits", fail)
+        patch.setattr("distill.teacher_logits.predict_logits", fail)
         assert run(folder, *chosen()) == 0
     for path in (folder / "before").iterdir():
         assert path.read_bytes() == (folder / "out" / path.name).read_bytes(), path.name
 
 
 def test_the_teachers_logits_are_kept_for_the_methods_that_share_them(records, folder):
-    kept = [np.load(path) for path in (folder / "runs").glob("teacher-*.npy")]
+    kept = [np.load(path) for path in (folder / "runs" / "teacher_logits").glob("*.npy")]
     assert len(kept) == 2  # of the labelled pairs, and of the mined ones
     assert SIZES["train"] in [len(logits) for logits in kept]
 

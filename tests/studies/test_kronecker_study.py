@@ -9,11 +9,11 @@ import torch
 
 import models
 from distill.init.student import start_factored
-from distill.losses import UNLABELLED
+from distill.losses import UNLABELLED, Weights, layer_loss
 from distill.pretraining.corpus import Packing
 from distill.pretraining.corpus import build as build_corpus
-from distill.task.distillation_recipes import RECIPES, Weights
-from distill.task.kronecker_loss import imitation_loss, layer_parts, weighted
+from distill.task.distillation_recipes import RECIPES
+from distill.task.task_distillation import stage_loss
 from matching.data.labelled_pairs import LabelledPairs
 from mobilebert_export.cli import main
 from mobilebert_runtime.errors import ModelError, OptionError
@@ -63,7 +63,8 @@ def output(seed):
 
 def test_intermediate_terms_are_those_of_equation_14_on_real_tokens():
     teacher, student = output(0), output(50)
-    parts = layer_parts(teacher, student, MASK)
+    weights = Weights(embedding=2.0, hidden_states=3.0, attention_scores=5.0)
+    parts = {name: layer_loss(name, teacher, student, MASK) for name in weights.layers}
     real = [(b, t) for b in range(2) for t in range(4) if MASK[b, t]]
 
     def maps(i):
@@ -84,15 +85,14 @@ def test_intermediate_terms_are_those_of_equation_14_on_real_tokens():
 
     expected = {
         "embedding": maps(0),
-        "hidden": (maps(1) + maps(2)) / 2,
+        "hidden_states": (maps(1) + maps(2)) / 2,
         "attention_scores": (scores(0) + scores(1)) / 2,
     }
     assert parts.keys() == expected.keys()
     for name, value in expected.items():
         torch.testing.assert_close(parts[name], value, rtol=1e-12, atol=0)
-    weights = Weights(embedding=2.0, hidden=3.0, attention_scores=5.0)
-    total = 2 * expected["embedding"] + 3 * expected["hidden"] + 5 * expected["attention_scores"]
-    torch.testing.assert_close(weighted(weights, parts), total, rtol=1e-12, atol=0)
+    total = 2 * expected["embedding"] + 3 * expected["hidden_states"] + 5 * expected["attention_scores"]
+    torch.testing.assert_close(weights.total(parts), total, rtol=1e-12, atol=0)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_task_stage_is_the_weighted_sum_of_all_five_terms_and_reads_the_swapped_
     master, pupil = (m.double().eval() for m in (teacher, student))
     encoded = EncodedPairs.encode(tokenizer, pairs)
     batch = Batch(np.arange(6), 0)
-    total, parts = imitation_loss(stage, pupil, master, tokenizer, encoded, labels)(batch)
+    total, parts = stage_loss(stage, pupil, master, tokenizer, encoded, labels)(batch)
     inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
     theirs, ours = (m(**inputs) for m in (master, pupil))
     p, q = theirs.softmax(-1), ours.softmax(-1)
@@ -178,8 +178,8 @@ def test_cells_train_test_and_are_read_back(setting, tmp_path):
         == costs(models.read_config(runs / "toy.kronecker-8.two-stage.seed0" / "model"))["parameters"]
     )
     assert abs(second["parameters"] / first["parameters"] - 1) < 0.02, "forms of one size"
-    assert first["recipe"]["stages"][0]["weights"]["hidden"] > 0
-    assert second["recipe"]["stages"][0]["weights"]["hidden"] == 0
+    assert first["recipe"]["stages"][0]["weights"]["hidden_states"] > 0
+    assert second["recipe"]["stages"][0]["weights"]["hidden_states"] == 0
     assert set(second["curves"]["task"][0]) == {"step", "loss", "hard_labels"}, "no teacher was asked"
     assert not list((runs / "toy.low-rank-8.no-task-kd.seed0").glob("teacher_logits*"))
     assert first["test"]["pairs"] == 20
@@ -210,7 +210,7 @@ def test_first_stage_learns_from_a_bare_encoder_and_needs_its_words_for_no_other
 
     assert run("kronecker-encoder", tmp_path / "a") == 0
     found = json.loads((tmp_path / "a" / "kronecker.json").read_text())
-    assert set(found["curve"][0]) == {"step", "loss", "embedding", "hidden", "attention_scores"}
+    assert set(found["curve"][0]) == {"step", "loss", "embedding", "hidden_states", "attention_scores"}
     assert found["evaluations"] == []
     assert models.load_pretrained(tmp_path / "a" / "model").config.kronecker == RULES
     capsys.readouterr()

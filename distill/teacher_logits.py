@@ -1,0 +1,51 @@
+"""A teacher's logits of many pairs, computed once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mobilebert_runtime.files import replacing
+from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from models import PairClassifier
+from training.encoded_pairs import TRAIN_LENGTH, predict_logits
+from training.run_directory import values_hash, weights_hash
+
+# Pairs between two files: what an interruption costs at most.
+_PART = 8192
+
+
+def teacher_logits(
+    teacher: PairClassifier,
+    tokenizer: PairTokenizer,
+    pairs: Sequence[Pair],
+    folder: Path,
+    progress: Callable[[float], None] = lambda _: None,
+) -> np.ndarray:
+    """Logits (N, C) of a fine-tuned pair classifier.
+
+    They are kept in `folder`, a file for every 8,192 pairs, under a name that the teacher's weights and the
+    pairs make: an interrupted run goes on, and nothing of another teacher is taken for it.
+
+    Args:
+        teacher: the classifier.
+        tokenizer: its own.
+        pairs: N pairs.
+        folder: made if it is not there.
+        progress: called with the share that is done.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{weights_hash(teacher)[:16]}.{values_hash(pairs)[:16]}"
+    parts = range(0, len(pairs), _PART)
+    found = []
+    for number, start in enumerate(parts):
+        file = folder / f"{name}.{number:03}.npy"
+        if not file.is_file():
+            logits = predict_logits(teacher, tokenizer, pairs[start : start + _PART], seq_len=TRAIN_LENGTH)
+            with replacing(file, force=True) as partial, partial.open("wb") as opened:
+                np.save(opened, logits)
+        found.append(np.load(file))
+        progress((number + 1) / len(parts))
+    return np.concatenate(found)
