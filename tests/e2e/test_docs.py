@@ -121,12 +121,15 @@ def test_commands_and_flags_in_the_text_exist(page):
         flags.update(*(p.opts + p.secondary_opts for p in load_command(name).params))
     for span in code_spans(page):
         words = re.findall(r"[^\s/]+", span)
-        if words[0] == "mobilebert" and len(words) > 1 and words[1] != "--help":
-            known = {o for p in load_command(words[1]).params for o in p.opts + p.secondary_opts}
+        words = words[1:] if words[:1] == ["mobilebert"] else words
+        if words and words[0] in COMMANDS:
+            known = {o for p in load_command(words[0]).params for o in p.opts + p.secondary_opts}
             assert {w for w in words if w.startswith("--")} <= known, span
-        elif words[0].startswith("--"):
+        elif span.startswith("mobilebert "):
+            assert span == "mobilebert --help"
+        elif words and words[0].startswith("--"):
             assert words[0] in flags, span
-        elif words[0] == "make" and len(words) == 2:
+        elif words[:1] == ["make"] and len(words) == 2:
             subprocess.run(["make", "-n", words[1]], cwd=ROOT, capture_output=True, check=True)
         elif words[:2] == ["python", "-m"]:
             assert_flags_of_script(words[2], words[3:])
