@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -68,9 +69,12 @@ class _TfliteBackend:
     def __init__(self, name: str, runners: Mapping[int, Any]) -> None:
         self.name = name
         self.runners = runners  # by sequence length
+        # An interpreter has one set of tensors: a second thread would overwrite the first one's inputs.
+        self.lock = threading.Lock()
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        return self.runners[inputs[INPUT_NAMES[0]].shape[1]](**inputs)[OUTPUT_NAME]
+        with self.lock:
+            return self.runners[inputs[INPUT_NAMES[0]].shape[1]](**inputs)[OUTPUT_NAME]
 
 
 def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
