@@ -32,7 +32,8 @@ _MODULES = {
     "LengthShift": "length_shift",
     "Matcher": "matcher",
     "PairTokenizer": "tokenizer",
-    "ToolError": "backends",
+    "ToolError": "errors",
+    "ArtefactError": "errors",
 }
 
 

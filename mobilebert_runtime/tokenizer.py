@@ -185,7 +185,7 @@ class _Template:
             previous = text
         found = cls(tuple(specials), tuple(types))
         if len(types) != texts or found.size > MOST_SPECIALS:
-            raise TokenizerFileError(
+            raise ModelError(
                 "tokenizer's template is not that of a BERT: each text once, in order, special tokens around"
             )
         return found

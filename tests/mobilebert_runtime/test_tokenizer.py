@@ -113,7 +113,7 @@ def test_two_long_texts_take_time_in_proportion_to_their_length():
     assert min(seconds(160_000) for _ in range(3)) < 16 * min(seconds(20_000) for _ in range(3))
 
 
-@pytest.mark.parametrize(("text", "read"), [("word " * 1_000_000, 4096), ("x" * 100_000, 100_000)])
+@pytest.mark.parametrize(("text", "read"), [("word " * 1_000_000, 4096), ("x" * 100_000, 100_005)])
 def test_of_a_long_text_beside_a_short_one_only_the_beginning_is_read(text, read, monkeypatch):
     tokenizer = PairTokenizer.load(MINILM)
     seen = []
@@ -127,10 +127,10 @@ def test_a_tokenizer_whose_template_is_not_that_of_a_bert_is_refused(tmp_path):
     from tokenizers.processors import TemplateProcessing
 
     tokenizer = Tokenizer.from_file(str(MINILM / "tokenizer.json"))
-    for template in ("[CLS] $B $A", "$A $B " + "[SEP] " * 9, "$A $B $A", "$A"):
+    for template in ("[CLS] $B $A", "$A $B" + " [SEP]" * 9, "$A $B $A"):
         tokenizer.post_processor = TemplateProcessing(
             single="[CLS] $A", pair=template, special_tokens=[("[CLS]", 101), ("[SEP]", 102)]
         )
         tokenizer.save(str(tmp_path / "tokenizer.json"))
-        with pytest.raises(TokenizerFileError, match="template"):
+        with pytest.raises(ModelError, match="template"):
             PairTokenizer.load(tmp_path)
