@@ -24,7 +24,8 @@ def test_every_example_has_a_row_and_a_test():
 
 @pytest.mark.slow
 def test_use_in_python_finds_the_stored_question(scratch):
-    run("mobilebert export --no-measure --seq-len 32 --buckets 32 --quant none --out matcher", scratch)
+    flags = "--no-measure --seq-len 32 --buckets 32 --quant none --out matcher"
+    run(f"python -m mobilebert_export export {flags}", scratch)
     first = run("python examples/use_in_python.py matcher", scratch).splitlines()[0]
     assert first.endswith("What is the best way to learn swimming?")
 
