@@ -63,7 +63,13 @@ class CommandTable(TyperGroup):
 def load_command(name: str) -> Any:
     """The runnable command behind a row of `COMMANDS`."""
     attribute = name.replace("-", "_")
-    function = getattr(importlib.import_module(f"mobilebert_export.commands.{attribute}"), attribute)
+    return command_of(
+        getattr(importlib.import_module(f"mobilebert_export.commands.{attribute}"), attribute), name
+    )
+
+
+def command_of(function: Any, name: str) -> Any:
+    """A function with typer's annotations as a command that `run` can run."""
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single.command(name, help=function.__doc__)(function)
     return typer.main.get_command(single)
@@ -85,13 +91,18 @@ def _program() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program and exit with its code; `arguments` defaults to the command line's."""
+    run(app, arguments, "mobilebert")
+
+
+def run(command: Any, arguments: list[str] | None, name: str) -> None:
+    """Run a command and exit with its code; the one line of an error begins with `name`."""
     try:
-        code = app(arguments, prog_name="mobilebert", standalone_mode=False)
+        code = command(arguments, prog_name=name, standalone_mode=False)
     except Exception as error:
         if not hasattr(error, "exit_code"):
             raise
         if message := one_line(error):
-            sys.stderr.write(f"mobilebert: {message}\n")
+            sys.stderr.write(f"{name}: {message}\n")
         raise SystemExit(error.exit_code) from None
     raise SystemExit(code if isinstance(code, int) else 0)
 

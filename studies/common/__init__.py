@@ -1,1 +1,1 @@
-"""What the studies share: records, tables, plots."""
+"""What the studies share: scripts, records, tables, plots, verdicts, the paper's data sets."""

@@ -1,4 +1,4 @@
-"""The records of `studies.debiasing.runs` as one table and one picture."""
+"""The records of `studies.debiasing.compare` as one table and one plot."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib import colormaps
+
+from studies.common.markdown import NONE, table, with_interval, yes_no
+from studies.common.plots import BLUE, CATEGORY_TICKS, RED, panels, save
 from studies.debiasing.methods import METHODS
 
 Record = dict[str, Any]
@@ -27,51 +31,44 @@ COLUMNS = (
 )
 
 
-def table(records: Sequence[Record]) -> str:
+def page(records: Sequence[Record]) -> str:
     """Markdown: a row a record, in the order of the methods' table.
 
     True positive rates, gap and probe (is an error a false negative?) are of the adversarial test. The last
     column asks for both halves of a good bargain: at most half the gap of `original`, and an accuracy on the
     original test within the interval of `original`.
     """
-    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    rows = []
     baselines = {r["seed"]: r["test"] for r in records if r["method"] == "original"}
     for record in _ordered(records):
         whole, fair = record["test"], record["test"]["adversarial"]
         gap, probe, won = fair["tpr_gap"], fair["length_probe"]["false_negative"], None
         if record["accuracy_won_over_original"]:
             won = record["accuracy_won_over_original"]["adversarial"]
-        cells = [
+        row = [
             record["method"],
             str(record["seed"]),
-            _percent(whole["accuracy"], whole["accuracy_interval"]),
-            _percent(fair["accuracy"], fair["accuracy_interval"]),
-            _points(won["value"], (won["low"], won["high"])) if won else "–",
+            with_interval(whole["accuracy"], whole["accuracy_interval"], 1, scale=100),
+            with_interval(fair["accuracy"], fair["accuracy_interval"], 1, scale=100),
+            _points(won),
             f"{whole['auc']:.3f}",
             f"{fair['auc']:.3f}",
-            *(_share(row["true_positive_rate"]) for row in fair["categories"]),
-            _points(gap["value"], (gap["low"], gap["high"])) if gap["value"] is not None else "–",
+            *(with_interval(c["true_positive_rate"], None, 1, scale=100) for c in fair["categories"]),
+            _points(gap),
             _probe(probe),
             _bargain(record, baselines.get(record["seed"])),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append(row)
+    return table(COLUMNS, rows) + "\n"
 
 
 def draw(records: Sequence[Record], out: Path) -> None:
     """Write a PNG: accuracy on both tests, and the true positive rate of each category (adversarial test)."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     ordered = _ordered(records)
     several = len({r["seed"] for r in ordered}) > 1
     names = [r["method"] + (f", seed {r['seed']}" if several else "") for r in ordered]
-    colours = plt.get_cmap("tab10").colors  # type: ignore[attr-defined]
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(11, 1.6 + 0.42 * max(len(names), 5)), layout="constrained"
-    )
+    colours = colormaps["tab10"].colors  # type: ignore[attr-defined]
+    figure, ((left, right),) = panels(5.5, 1.6 + 0.42 * max(len(names), 5), 2)
     for row, record in enumerate(ordered):
         tests = record["test"], record["test"]["adversarial"]
         for test, marker, place in zip(tests, "os", (row - 0.12, row + 0.12), strict=True):
@@ -79,7 +76,7 @@ def draw(records: Sequence[Record], out: Path) -> None:
             value = test["accuracy"]
             label = ("original test" if marker == "o" else "adversarial test") if row == 0 else None
             whisker = [[100 * (value - low)], [100 * (high - value)]]
-            colour = "#4878a8" if marker == "o" else "#c44e30"
+            colour = BLUE if marker == "o" else RED
             left.errorbar(100 * value, place, xerr=whisker, color=colour, fmt=marker, ms=5, lw=1, label=label)
         categories = tests[1]["categories"]
         known = [c for c in range(4) if categories[c]["true_positive_rate"] is not None]
@@ -96,13 +93,12 @@ def draw(records: Sequence[Record], out: Path) -> None:
     left.invert_yaxis()
     left.set_xlabel("accuracy, % (95% intervals)")
     left.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-    right.set_xticks([1, 2, 3, 4], ["CAT1", "CAT2", "CAT3", "CAT4"])
+    right.set_xticks(*CATEGORY_TICKS)
     right.set_ylabel("true positive rate, adversarial test")
     right.legend(frameon=False, fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     for axis in (left, right):
         axis.grid(alpha=0.3)
-    figure.savefig(out, dpi=130, format="png")
-    plt.close(figure)
+    save(figure, out)
 
 
 def _ordered(records: Sequence[Record]) -> list[Record]:
@@ -112,29 +108,22 @@ def _ordered(records: Sequence[Record]) -> list[Record]:
 def _bargain(record: Record, baseline: Record | None) -> str:
     """Whether the gap is at most half of `original`'s without loss on the original test."""
     if baseline is None or record["method"] == "original":
-        return "–"
+        return NONE
     gap, of_original = (test["adversarial"]["tpr_gap"]["value"] for test in (record["test"], baseline))
     if gap is None or of_original is None:
-        return "–"
+        return NONE
     half = abs(gap) <= abs(of_original) / 2
     kept = record["test"]["accuracy"] >= baseline["accuracy_interval"][0]
-    return f"{'yes' if half else 'no'}, {'yes' if kept else 'no'}"
+    return f"{yes_no(half)}, {yes_no(kept)}"
 
 
-def _percent(value: float, interval: Sequence[float]) -> str:
-    return f"{100 * value:.1f} ({100 * interval[0]:.1f}–{100 * interval[1]:.1f})"
-
-
-def _points(value: float, interval: Sequence[float]) -> str:
-    return f"{100 * value:+.1f} ({100 * interval[0]:+.1f} to {100 * interval[1]:+.1f})"
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
+def _points(found: Record | None) -> str:
+    return (
+        NONE
+        if found is None
+        else with_interval(found["value"], (found["low"], found["high"]), 1, scale=100, signed=True)
+    )
 
 
 def _probe(probe: Record) -> str:
-    if probe["auc"] is None:
-        return "–"
-    low, high = probe["interval"]
-    return f"{probe['auc']:.2f} ({low:.2f}–{high:.2f})" + (", at chance" if probe["at_chance"] else "")
+    return with_interval(probe["auc"], probe["interval"], 2) + (", at chance" if probe["at_chance"] else "")

@@ -1,16 +1,62 @@
-"""Models fine-tuned on one data set, asked about others (KroneckerBERT appendix A.2, Table 9)."""
+"""Models fine-tuned on one data set, asked about others (KroneckerBERT appendix A.2, Table 9).
+
+python -m studies.kronecker.out_of_domain --model runs/teacher/model --data ../shared/data/glue/mrpc \
+        --out results/kronecker/out-of-domain.json
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from typer import Option
 
+from matching.data.labelled_pairs import read_labelled
 from matching.evaluation import metrics
+from mobilebert_export.scoring import open_scorer
+from mobilebert_runtime.files import write_json
+from studies.common.markdown import table
+from studies.common.records import Json, check_outputs, write_text
+from studies.common.script import Force, Threads, console, run, shown
 
 
-def figures(labels: np.ndarray, probabilities: np.ndarray, threshold: float) -> dict[str, Any]:
+def main(
+    *,
+    model: Annotated[
+        list[str],
+        Option(help="Model directory, artefact folder or 'shipped' (repeat; the first is compared with)."),
+    ],
+    data: Annotated[list[Path], Option(help="Labelled pairs, or a folder with test.tsv (repeat for more).")],
+    out: Annotated[Path, Option(help="JSON file to make; the table lies beside it as .md.")],
+    max_pairs: Annotated[int | None, Option(min=1, help="The first so many pairs of each.")] = None,
+    threads: Threads = 1,
+    force: Force = False,
+) -> None:
+    """How much of its accuracy a model keeps away from home.
+
+    Every model scores every data set at the threshold chosen on its own development pairs.
+    """
+    text = out.with_suffix(".md")
+    check_outputs(out, text, force=force)
+    files = [path / "test.tsv" if path.is_dir() else path for path in data]
+    sets = {"/".join(file.parts[-2:]): read_labelled(file) for file in files}
+    rows = []
+    with console().status("") as status:
+        for name in model:
+            scorer = open_scorer(name, threads)
+            for where, (pairs, labels) in sets.items():
+                status.update(f"{name} on {where}")
+                scores = scorer.score_all(pairs[:max_pairs], lambda *_: None)
+                found = figures(labels[:max_pairs], scores, scorer.threshold)
+                rows.append({"model": shown(name), "data": where} | found)
+    write_json(out, {"rows": rows})
+    write_text(text, page(rows))
+    print(page(rows))  # noqa: T201
+
+
+def figures(labels: np.ndarray, probabilities: np.ndarray, threshold: float) -> Json:
     """What one model says about one data set.
 
     Accuracy depends on a threshold that was chosen at home and on how many pairs are positive; the area under
@@ -33,7 +79,7 @@ def figures(labels: np.ndarray, probabilities: np.ndarray, threshold: float) -> 
     }
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
+def page(rows: Sequence[Json]) -> str:
     """A Markdown page: a row a model, a column a data set; accuracy, what the first model has more, AUC.
 
     Args:
@@ -42,7 +88,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(row["model"] for row in rows))
     data = list(dict.fromkeys(row["data"] for row in rows))
     found = {(row["model"], row["data"]): row for row in rows}
-    lines = ["| model | " + " | ".join(data) + " |", "|---" * (1 + len(data)) + "|"]
+    lines = []
     for name in names:
         cells = []
         for where in data:
@@ -50,7 +96,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             drop = 100 * (here["accuracy"] - first["accuracy"])
             change = "" if name == names[0] else f" ({drop:+.1f})"
             cells.append(f"{100 * here['accuracy']:.1f}{change}, AUC {here['auc']:.3f}")
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        lines.append([name, *cells])
     counts = ", ".join(
         f"{where}: {found[names[0], where]['pairs']:,} pairs, "
         f"{100 * found[names[0], where]['positives']:.0f}% positive"
@@ -59,4 +105,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     note = (
         "Accuracy in per cent at each model's own threshold; in brackets the difference from the first model."
     )
-    return "\n".join([*lines, "", f"{note} {counts}.", ""])
+    return f"{table(['model', *data], lines)}\n\n{note} {counts}.\n"
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,25 +1,57 @@
-"""The middle layer of several models on the same pairs, in two dimensions (KroneckerBERT Figure 4)."""
+"""The middle layer of several models on the same pairs, in two dimensions (KroneckerBERT Figure 4).
+
+python -m studies.kronecker.tsne --model runs/teacher/model --data ../shared/data/qqp/test.tsv --out tsne.png
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import torch
+from typer import Option
 
-from matching.data.labelled_pairs import LabelledPairs
+from matching.data.labelled_pairs import LabelledPairs, read_labelled
+from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models.layers import Encoder
-from studies.transfer.attention_maps import PictureError
+from studies.common.plots import panels, save
+from studies.common.records import Json, check_outputs
+from studies.common.script import Force, run, shown
+from studies.transfer.attention import load_encoder
 from training.encoded_pairs import TRAIN_LENGTH
+from training.initial_model import start_directory
 
-# Points that vote on a point's label: the figure that says how separable a picture's clouds are.
+# Points that vote on a point's label: the figure that says how separable a plot's clouds are.
 NEIGHBOURS = 10
 MINIMUM_PAIRS = 3 * NEIGHBOURS
 _AT_A_TIME = 64
+
+
+def main(
+    *,
+    model: Annotated[list[str], Option(help="A model directory, shipped or minilm (repeat for more).")],
+    data: Annotated[Path, Option(help="Labelled pairs.")],
+    out: Annotated[Path, Option(help="PNG to make; coordinates and figures lie beside it as .json.")],
+    max_pairs: Annotated[int, Option(min=1, help="The first so many pairs.")] = 1000,
+    force: Force = False,
+) -> None:
+    """Draw the middle layers of models by t-SNE; write how often nearest neighbours have a pair's label."""
+    numbers = out.with_suffix(".json")
+    check_outputs(out, numbers, force=force)
+    everything = read_labelled(data)
+    pairs = LabelledPairs(everything.pairs[:max_pairs], everything.labels[:max_pairs])
+    clouds = []
+    for name in model:
+        encoder, tokenizer = load_encoder(name), PairTokenizer.load(start_directory(name))
+        features = middle_features(encoder, tokenizer, pairs.pairs)
+        clouds.append(cloud(shown(name), middle_layer(encoder), features, pairs.labels))
+    draw(clouds, pairs.labels, [f"label {label}" for label in range(int(pairs.labels.max()) + 1)], out)
+    write_json(numbers, {"data": "/".join(data.parts[-2:])} | record(clouds, pairs))
 
 
 @dataclass(frozen=True)
@@ -32,7 +64,7 @@ class Cloud:
         points: (N, 2).
         separability: share of pairs whose `NEIGHBOURS` nearest others, in the features themselves, mostly
             have the pair's label.
-        separability_2d: the same in the picture.
+        separability_2d: the same in the plot.
     """
 
     name: str
@@ -72,12 +104,12 @@ def cloud(name: str, layer: int, features: np.ndarray, labels: np.ndarray, seed:
     """Embed features (N, H) in the plane with t-SNE.
 
     Raises:
-        PictureError: fewer than `MINIMUM_PAIRS` pairs.
+        OptionError: fewer than `MINIMUM_PAIRS` pairs.
     """
     from sklearn.manifold import TSNE
 
     if len(features) < MINIMUM_PAIRS:
-        raise PictureError(f"{len(features)} pairs; t-SNE needs at least {MINIMUM_PAIRS}")
+        raise OptionError(f"{len(features)} pairs; t-SNE needs at least {MINIMUM_PAIRS}")
     perplexity = min(30.0, len(features) / 3 - 1)
     points = TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(features)
     return Cloud(name, layer, points, separability(features, labels), separability(points, labels))
@@ -101,20 +133,17 @@ def draw(clouds: Sequence[Cloud], labels: np.ndarray, names: Sequence[str], out:
         names: of the classes.
         out: the file.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2 * len(clouds), 4.2), layout="constrained")
-    panels = figure.subplots(1, len(clouds), squeeze=False)[0]
-    for axes, one in zip(panels, clouds, strict=True):
+    figure, (row,) = panels(4.2, 4.2, len(clouds))
+    for axes, one in zip(row, clouds, strict=True):
         for label, name in enumerate(names):
             axes.scatter(*one.points[labels == label].T, s=6, alpha=0.6, linewidths=0, label=name)
         axes.set(xticks=[], yticks=[], title=f"{one.name}, layer {one.layer}")
         axes.set_xlabel(f"nearest neighbours agree: {one.separability:.1%}", fontsize="small")
-    panels[0].legend(fontsize="small", markerscale=2)
-    figure.savefig(out, dpi=130, format="png")
+    row[0].legend(fontsize="small", markerscale=2)
+    save(figure, out)
 
 
-def record(clouds: Sequence[Cloud], data: LabelledPairs) -> dict[str, Any]:
+def record(clouds: Sequence[Cloud], data: LabelledPairs) -> Json:
     """Coordinates and figures as plain data."""
     return {
         "pairs": len(data.pairs),
@@ -130,3 +159,7 @@ def record(clouds: Sequence[Cloud], data: LabelledPairs) -> dict[str, Any]:
             for one in clouds
         ],
     }
+
+
+if __name__ == "__main__":
+    run(main)

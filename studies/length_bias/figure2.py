@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# One colour a matcher, the same whichever of them were run.
-COLOURS = ("#4878a8", "#c44e30", "#5f9e5a", "#8a63a6")
+from studies.common.plots import CATEGORY_TICKS, COLOURS, panels, save
 
 
 class Point(NamedTuple):
@@ -19,24 +18,18 @@ class Point(NamedTuple):
     high: float
 
 
-def draw(panels: Mapping[str, Mapping[str, Sequence[Sequence[Point]]]], out: Path) -> None:
+def draw(rates: Mapping[str, Mapping[str, Sequence[Sequence[Point]]]], out: Path) -> None:
     """Write a PNG with one panel per data set: rates against categories, whiskers their intervals.
 
     Args:
-        panels: data set → matcher → the points of the matcher trained on the original set (solid) and, where
+        rates: data set → matcher → the points of the matcher trained on the original set (solid) and, where
             there is one, on the adversarial set (dashed).
         out: the file; whatever its name ends in, it is a PNG.
     """
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(4.6 * len(panels), 3.8), squeeze=False, layout="constrained"
-    )
-    names = list(dict.fromkeys(name for matchers in panels.values() for name in matchers))
-    for axis, (title, matchers) in zip(axes[0], panels.items(), strict=True):
+    figure, axes = panels(4.6, 3.8, len(rates))
+    # One colour a matcher, the same in every panel.
+    names = list(dict.fromkeys(name for matchers in rates.values() for name in matchers))
+    for axis, (title, matchers) in zip(axes[0], rates.items(), strict=True):
         for matcher, lines in matchers.items():
             number = names.index(matcher)
             for line, (points, style) in enumerate(zip(lines, ("-", "--"), strict=False)):
@@ -54,10 +47,9 @@ def draw(panels: Mapping[str, Mapping[str, Sequence[Sequence[Point]]]], out: Pat
                     alpha=1.0 if line == 0 else 0.6,
                     label=matcher if line == 0 else f"{matcher}, adversarial training",
                 )
-        axis.set_xticks([1, 2, 3, 4], ["CAT1", "CAT2", "CAT3", "CAT4"])
+        axis.set_xticks(*CATEGORY_TICKS)
         axis.set_ylabel("true positive rate")
         axis.set_title(title)
         axis.grid(axis="y", alpha=0.3)
         axis.legend(frameon=False, fontsize="x-small", loc="best")
-    figure.savefig(out, dpi=150, format="png")
-    plt.close(figure)
+    save(figure, out)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mobilebert_runtime.errors import UserError
+from mobilebert_runtime.errors import DataError
+from studies.common.records import read_json
 from studies.length_bias.published import ARCHITECTURES, DATA, METRICS, TABLE_2
 
 TRAIN_SETS = ("original", "adversarial")
@@ -16,10 +16,6 @@ TESTS = ("original", "adversarial")
 # Prefix of a test's name in the records → its data sets. TrecQA's clean dev set is a second test because the
 # paper's "1117 for testing" is the size of that one.
 PREFIXES: dict[str, tuple[str, ...]] = {"": tuple(DATA), "clean_dev_": ("trecqa",)}
-
-
-class RecordError(UserError):
-    """A recorded run or probing that cannot be read."""
 
 
 class Figure(NamedTuple):
@@ -67,7 +63,7 @@ class Runs:
         """Every JSON file of a folder; an absent folder holds no runs.
 
         Raises:
-            RecordError: a file is not the record of a run, or lacks a metric of Table 2.
+            DataError: a file is not the record of a run, or lacks a metric of Table 2.
         """
         return cls(_read(path) for path in sorted(folder.glob("*.json")))
 
@@ -143,24 +139,12 @@ def printed_directions() -> tuple[list[Direction], list[Direction]]:
     return drops, gains
 
 
-def read_json(path: Path) -> Any:
-    """A JSON file.
-
-    Raises:
-        RecordError: it is no JSON.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RecordError(f"{path}: not JSON ({error}); remake it") from error
-
-
 def _read(path: Path) -> dict[str, Any]:
     record = read_json(path)
     try:
         for name, known in (("data", DATA), ("arch", ARCHITECTURES), ("train_set", TRAIN_SETS)):
             if record[name] not in known:
-                raise RecordError(f"{path}: {name} is {record[name]!r}; expected one of {', '.join(known)}")
+                raise DataError(f"{path}: {name} is {record[name]!r}; expected one of {', '.join(known)}")
         for prefix, data in PREFIXES.items():
             for test in TESTS if record["data"] in data else ():
                 figures = record["tests"][prefix + test]
@@ -168,5 +152,5 @@ def _read(path: Path) -> dict[str, Any]:
                     _ = float(figures[metric]), *map(float, figures["intervals"][metric])
         int(record["seed"])
     except (KeyError, TypeError) as error:
-        raise RecordError(f"{path}: not the record of a run ({error!r}); remake it") from error
+        raise DataError(f"{path}: not the record of a run ({error!r}); remake it") from error
     return record

@@ -1,4 +1,6 @@
-"""Tables 2 and 3 of Jiang et al. 2022 from recorded runs, ours beside the printed numbers.
+"""Tables 2 and 3, Figures 1 and 2 of Jiang et al. 2022 from recorded runs, ours beside the printed numbers.
+
+    python -m studies.length_bias.report --results results/length_bias
 
 `summary` collects numbers, `markdown` only sets them.
 """
@@ -6,8 +8,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
+from typer import Option
+
+from matching.length_bias import category_plot
+from matching.length_bias.bias_audit import Category
+from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.files import write_json
+from studies.common.markdown import NONE, table, with_interval, yes_no
+from studies.common.records import Json, check_outputs, read_json, write_text
+from studies.common.script import Force, run
+from studies.length_bias import figure2
 from studies.length_bias.figure2 import Point
 from studies.length_bias.published import (
     ARCHITECTURES,
@@ -30,7 +43,6 @@ from studies.length_bias.recorded_runs import (
     printed_directions,
 )
 
-NONE = "–"  # not recorded
 _MARK = " †"  # on numbers of a BERT_TINY that did not start from the published weights
 _TABLE_2_LEGEND = """Per cent. Ours: mean over seeds, [95% interval over test examples], range over seeds
 where there are several. Gain: points won by training on the adversarial set instead of the original one."""
@@ -39,7 +51,43 @@ way: the counting that finds the paper's {DROPS} drops and {GAINS} gains in its 
 every metric, “seeds” says in how many trainings it was seen."""
 _TABLE_3_LEGEND = """SentLen accuracy in per cent, [95% interval over test sentences], mean over classifiers
 of several seeds and, where there are several, over networks. A constant answer has {:.2f}."""
-Json = dict[str, Any]
+
+
+def main(
+    results: Annotated[Path, Option(help="Folder of the records.")] = Path("results/length_bias"),
+    out: Annotated[Path | None, Option(help="Folder for the report; default: the records' own.")] = None,
+    force: Force = False,
+) -> None:
+    """Set the paper's tables and figures beside our runs; what is not recorded is named as missing.
+
+    From cells/, audit.NAME.json and probing.json: report.md, report.json, figure1.png and figure2.png.
+    """
+    if not results.is_dir():
+        raise DataError(f"{results}: no such folder; studies.length_bias.table2 makes it")
+    folder = out or results
+    folder.mkdir(parents=True, exist_ok=True)
+    page, numbers = folder / "report.md", folder / "report.json"
+    check_outputs(page, numbers, folder / "figure1.png", folder / "figure2.png", force=force)
+    runs, probing = Runs.load(results / "cells"), results / "probing.json"
+    found = summary(runs, read_json(probing) if probing.is_file() else None)
+    audits = {
+        title: [Category(c["category"], c["positive"], c["negative"]) for c in read_json(path)["categories"]]
+        for name, title in DATA.items()
+        if (path := results / f"audit.{name}.json").is_file()
+    }
+    notes, rates = [], tpr_panels(runs)
+    if audits:
+        category_plot.draw(audits, folder / "figure1.png")
+        notes.append("Figure 1, the training sets: ![positives, negatives and their ratio](figure1.png)")
+    if rates:
+        figure2.draw(rates, folder / "figure2.png")
+        notes.append("Figure 2, adversarial test sets: ![true positive rates](figure2.png)")
+    write_json(numbers, found)
+    write_text(page, markdown(found, notes))
+    print(  # noqa: T201
+        f"{page}: {len(runs)} runs ({len(found['missing'])} of 32 missing), {len(audits)} of {len(DATA)} "
+        f"audits, {'no probing' if found['table_3'] is None else 'probing'}"
+    )
 
 
 def summary(runs: Runs, probing: Json | None) -> Json:
@@ -47,7 +95,7 @@ def summary(runs: Runs, probing: Json | None) -> Json:
 
     Args:
         runs: the recorded trainings.
-        probing: what `mobilebert probe` recorded.
+        probing: what `studies.length_bias.probe` recorded.
     """
     printed_drops, printed_gains = printed_directions()
     return {
@@ -104,7 +152,7 @@ def markdown(found: Json, notes: Sequence[str] = ()) -> str:
         "## Table 3",
     ]
     if found["table_3"] is None:
-        parts.append("No probing recorded; `mobilebert probe` leaves probing.json.")
+        parts.append("No probing recorded; `studies.length_bias.probe` leaves probing.json.")
     else:
         parts += [
             _TABLE_3_LEGEND.format(100 * found["probing"]["majority"]),
@@ -153,11 +201,11 @@ def _direction(ours: Direction | None, printed: Direction, prefix: str) -> Json:
 
 def _training(runs: Runs, data: str, arch: str, train_set: str) -> Json:
     found = runs.of(data, arch, train_set)
-    facts = {
+    figures = {
         name: [record.get(name) for record in found]
         for name in ("seed", "train_pairs", "epochs_run", "seconds", "trainable_parameters")
     }
-    return {"data": data, "arch": arch, "train_set": train_set} | facts
+    return {"data": data, "arch": arch, "train_set": train_set} | figures
 
 
 def _probes(probing: Json) -> list[Json]:
@@ -204,7 +252,7 @@ def _set_table_2(rows: Sequence[Json]) -> str:
             gain = NONE if before is None or after is None else f"{after['mean'] - before['mean']:+.2f}"
             line += [gain, f"{row['paper'][f'{test}_gain']:+.2f}"]
         lines.append(line)
-    return _table(head, lines)
+    return table(head, lines)
 
 
 def _set_directions(drops: Sequence[Json], gains: Sequence[Json]) -> str:
@@ -218,11 +266,15 @@ def _set_directions(drops: Sequence[Json], gains: Sequence[Json]) -> str:
             if ours is None:
                 line += [NONE] * 4
             else:
-                line += [_set_points(ours["points"], names), _yes(ours["holds"]), _yes(ours["holds_in_all"])]
+                line += [
+                    _set_points(ours["points"], names),
+                    yes_no(ours["holds"]),
+                    yes_no(ours["holds_in_all"]),
+                ]
                 line.append(f"{ours['seeds_agreeing']} of {ours['seeds']}")
             line.append(_set_points(kind["paper"]["points"], names))
         lines.append(line)
-    return _table(head, lines)
+    return table(head, lines)
 
 
 def _verdict(what: str, directions: Sequence[Json], printed: int) -> str:
@@ -254,7 +306,7 @@ def _set_trainings(rows: Sequence[Json]) -> str:
         for row in rows
         if row["seed"]
     ]
-    return _table(head, lines) if lines else "None recorded."
+    return table(head, lines) if lines else "None recorded."
 
 
 def _set_table_3(rows: Sequence[Json]) -> str:
@@ -265,11 +317,12 @@ def _set_table_3(rows: Sequence[Json]) -> str:
             ours = row.get(state, {})
             line = [row["title"] + (_MARK if row["arch"] == "bert-tiny" else ""), state]
             for data in DATA:
-                line.append("{:.2f} [{:.2f}, {:.2f}]".format(*ours[data]) if data in ours else NONE)
+                mean, *ends = ours.get(data, (None,))
+                line.append(with_interval(mean, ends or None, 2))
                 line.append(f"{row['paper'][state][data]:.2f}" if row["paper"] else NONE)
             if ours:
                 lines.append(line)
-    return _table(head, lines)
+    return table(head, lines)
 
 
 def _orderings(rows: Sequence[Json]) -> str:
@@ -319,7 +372,7 @@ def _set_figure(figure: Json | None) -> str:
         return NONE
     seeds = figure["seeds"]
     several = f"; {len(seeds)} seeds {min(seeds):.2f}–{max(seeds):.2f}" if len(seeds) > 1 else ""
-    return f"{figure['mean']:.2f} [{figure['low']:.2f}, {figure['high']:.2f}]{several}"
+    return with_interval(figure["mean"], (figure["low"], figure["high"]), 2) + several
 
 
 def _set_points(points: dict[str, float], names: dict[str, str]) -> str:
@@ -332,10 +385,5 @@ def _span(values: Iterable[float]) -> str:
     return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
 
 
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "no"
-
-
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+if __name__ == "__main__":
+    run(main)

@@ -18,16 +18,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from matching.evaluation import metrics
-from mobilebert_runtime.errors import UserError
+from mobilebert_runtime.errors import DataError
 from studies.length_bias.sentences import draw_sentences
 
 # Words of each class: 5–8, 9–12, 13–16, 17–20, 21–25, 26–28 (SentEval's sentence_length task).
 BINS = (range(5, 9), range(9, 13), range(13, 17), range(17, 21), range(21, 26), range(26, 29))
 MAJORITY = 1 / len(BINS)  # accuracy of any constant answer on balanced classes
-
-
-class ProbeError(UserError):
-    """Features that no classifier can be trained on."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +98,13 @@ def probe(features: Tensor, task: SentLen, config: ProbeConfig = ProbeConfig()) 
         each seed's accuracy; `dev_accuracy`; `dimensions`.
 
     Raises:
-        ProbeError: not one row a sentence, or values that are not finite.
+        DataError: not one row a sentence, or values that are not finite.
     """
     sizes = [len(part.texts) for part in (task.train, task.dev, task.test)]
     if features.shape[0] != sum(sizes) or features.dim() != 2:
-        raise ProbeError(f"features have shape {tuple(features.shape)}; expected ({sum(sizes)}, D)")
+        raise DataError(f"features have shape {tuple(features.shape)}; expected ({sum(sizes)}, D)")
     if not torch.isfinite(features).all():
-        raise ProbeError("features hold values that are not finite; the model is damaged")
+        raise DataError("features hold values that are not finite; the model is damaged")
     train, dev, test = features.float().split(sizes)
     heads = _fit((train, task.train.labels), (dev, task.dev.labels), config)
     dev_accuracy, accuracy = (

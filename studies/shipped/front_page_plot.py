@@ -56,7 +56,7 @@ def read_figures(ship: Path, extra: Path) -> dict[str, Any]:
         extra: folder of the cosine's records on other texts.
 
     Raises:
-        RecordError: a record is missing or damaged.
+        DataError: a record is missing or damaged.
     """
     speed, latency = read_json(ship / "speed.json"), read_json(ship / "latency.text.json")
     base_ms = latency["summary"]["matcher-m-int8"]["p50_ms"]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from studies.length_bias.recorded_runs import RecordError, read_json
+from mobilebert_runtime.errors import DataError
+from studies.length_bias.recorded_runs import read_json
 
 QQP = "qqp-test"
 TRANSFERS = {"twitter_url": "Twitter-URL", "mrpc": "MRPC"}  # never trained on when they are tests here
@@ -81,10 +82,10 @@ class ShipRecords:
         """Read a folder.
 
         Raises:
-            RecordError: no such folder, a damaged record, or a name that the page does not know.
+            DataError: no such folder, a damaged record, or a name that the page does not know.
         """
         if not folder.is_dir():
-            raise RecordError(f"{folder}: no such folder; `mobilebert evaluate … --json` fills it")
+            raise DataError(f"{folder}: no such folder; `mobilebert evaluate … --json` fills it")
         evaluations: dict[str, dict[str, Json]] = {name: {} for name in TITLES}
         moved: dict[str, Json] = {}
         latency_files = sorted(folder.glob(LATENCY))
@@ -93,7 +94,7 @@ class ShipRecords:
                 continue
             name, _, test = path.stem.rpartition(".")
             if name not in TITLES or test not in (QQP, *TRANSFERS, INVARIANCES):
-                raise RecordError(
+                raise DataError(
                     f"{path}: expected NAME.TEST.json with NAME one of {', '.join(TITLES)} and TEST one of "
                     f"{', '.join((QQP, *TRANSFERS, INVARIANCES))}; rename or remove it"
                 )
@@ -103,7 +104,7 @@ class ShipRecords:
                 evaluations[name][test] = _read(path, _NEEDED)
         speed = _read(folder / SPEED, _SPEED_NEEDED) if (folder / SPEED).is_file() else None
         if speed and speed["base"] not in TITLES:
-            raise RecordError(f"{folder / SPEED}: its base {speed['base']!r} is none of {', '.join(TITLES)}")
+            raise DataError(f"{folder / SPEED}: its base {speed['base']!r} is none of {', '.join(TITLES)}")
         return cls(
             {name: tests for name, tests in evaluations.items() if tests},
             {name: moved[name] for name in TITLES if name in moved},
@@ -168,5 +169,5 @@ def _read(path: Path, needed: tuple[str, ...]) -> Json:
     record = read_json(path)
     absent = [key for key in needed if key not in record] if isinstance(record, dict) else list(needed)
     if absent:
-        raise RecordError(f"{path}: lacks {', '.join(absent)}; remake it")
+        raise DataError(f"{path}: lacks {', '.join(absent)}; remake it")
     return record

@@ -1,5 +1,8 @@
 """The papers' pretraining ablations at a small scale: a table of runs, a record each, and their order.
 
+    python -m studies.transfer.ablation --scale short --corpus runs/shards --runs runs/ablation \
+        --out results/transfer
+
 MobileBERT Table 8 (strategies) and Table 9 (objectives), both without the operational optimisations; ALBERT
 Table 5 (next sentence against sentence order). Every run of a table has the same budget of updates, the same
 batches and, seed by seed, the same initial layers.
@@ -7,13 +10,16 @@ batches and, seed by seed, the same initial layers.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, cast
 
-import numpy as np
+import torch
+from rich.table import Table
+from typer import Option
 
 from distill.pretraining.examples import ExampleRecipe
 from distill.pretraining.shards import Corpus
@@ -22,163 +28,41 @@ from distill.pretraining.strategies import stages, strategy
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from models import EncoderConfig, PretrainingHead, build, load_pretrained
-from training.engine import EngineConfig
-
-# LayerNorm and GELU: "the operational optimizations are removed in these experiments" (section 4.6.3).
-_PLAIN = EncoderConfig(
-    model_type="mobilebert",
-    hidden_dropout_prob=0.0,
-    attention_probs_dropout_prob=0.0,
-    hidden_act="gelu",
-    normalization_type="layer_norm",
-)
+from studies.common.records import Json, read_all, recorded, write_text
+from studies.common.script import Out, Runs, Seeds, Threads, console, run
+from studies.transfer.report import ALBERT, ROWS, draw, page, summarise
+from studies.transfer.scales import Scale, scale
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Sizes and budget of a ablation. Vocabulary and positions follow from the corpus."""
-
-    teacher: EncoderConfig
-    student: EncoderConfig
-    albert: EncoderConfig  # of Table 5
-    teacher_steps: int
-    transfer_steps: int  # of every strategy alike
-    pretraining_steps: int
-    pair_steps: int  # of each run of Table 5
-    engine: EngineConfig  # its steps are replaced by the budget's
-    development_examples: int = 2000
-
-
-def _scale(
-    layers: int, feature_map: int, heads: int, *, embedding: int, wide: int, narrow: int, **budget: Any
-) -> Scale:
-    """The proportions of MobileBERT Table 1: teacher wider than the feature map, student a quarter of it."""
-    shared = replace(
-        _PLAIN,
-        hidden_size=feature_map,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        embedding_size=embedding,
-    )
-    teacher = replace(shared, intra_bottleneck_size=wide, intermediate_size=4 * wide)
-    student = replace(
-        shared, intra_bottleneck_size=narrow, intermediate_size=4 * narrow, num_feedforward_networks=4
-    )
-    albert = EncoderConfig(
-        model_type="albert",
-        hidden_size=feature_map,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=4 * feature_map,
-        embedding_size=embedding,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-    )
-    return Scale(teacher, student, albert, **budget)
-
-
-SCALES: dict[str, Scale] = {
-    # With a vocabulary of 8,192 and sequences of 64 about 20 core-hours for three seeds: see `budget`.
-    "cpu": _scale(
-        6,
-        128,
-        4,
-        embedding=64,
-        wide=256,
-        narrow=32,
-        teacher_steps=4000,
-        transfer_steps=900,
-        pretraining_steps=1200,
-        pair_steps=3000,
-        engine=EngineConfig(steps=1, batch_size=32, learning_rate=2e-3, checkpoint_every=100),
-    ),
-    # What an evening on two cores can do, with 4,096 word pieces: half an hour a seed, and for the teacher.
-    "small": _scale(
-        3,
-        64,
-        4,
-        embedding=48,
-        wide=192,
-        narrow=16,
-        teacher_steps=6000,
-        transfer_steps=900,
-        pretraining_steps=1200,
-        pair_steps=3000,
-        engine=EngineConfig(steps=1, batch_size=16, learning_rate=2e-3, checkpoint_every=200),
-    ),
-    # MobileBERT's own feature map and block widths at half its depth, for a GPU.
-    "gpu": _scale(
-        12,
-        512,
-        4,
-        embedding=128,
-        wide=1024,
-        narrow=128,
-        teacher_steps=40_000,
-        transfer_steps=12_000,
-        pretraining_steps=20_000,
-        pair_steps=40_000,
-        engine=EngineConfig(
-            steps=1,
-            batch_size=256,
-            learning_rate=1e-3,
-            optimiser="lamb",
-            precision="bf16",
-            checkpoint_every=500,
-        ),
-    ),
-    # Shows that every cell runs; teaches nothing.
-    "toy": _scale(
-        2,
-        16,
-        2,
-        embedding=8,
-        wide=16,
-        narrow=8,
-        teacher_steps=4,
-        transfer_steps=2,
-        pretraining_steps=2,
-        pair_steps=3,
-        engine=EngineConfig(steps=1, batch_size=4, learning_rate=1e-3, record_every=1),
-        development_examples=8,
-    ),
-}
-
-# A third of the updates: with all of "small" every strategy that starts from the teacher's embeddings reaches
-# the same loss, below the teacher's own.
-SCALES["short"] = replace(SCALES["small"], transfer_steps=300, pretraining_steps=400)
-
-# Name of a run → table, strategy, pairs.
-CELLS: dict[str, tuple[str, str, str]] = {
-    "bare": ("Table 9", "bare", "nsp"),
-    "pd": ("Table 9", "pd", "nsp"),
-    "pd-fmt": ("Table 9", "pd-fmt", "nsp"),
-    "pkt": ("Tables 8 and 9", "pkt", "nsp"),
-    "jkt": ("Table 8", "jkt", "nsp"),
-    "akt": ("Table 8", "akt", "nsp"),
-    "albert-nsp": ("ALBERT Table 5", "bare", "nsp"),
-    "albert-sop": ("ALBERT Table 5", "bare", "sop"),
-}
-
-# Better first, by loss at masked tokens; pkt is the row "+ PD + FMT + AT".
-ORDERS: tuple[tuple[str, str, str], ...] = (
-    ("Table 8", "pkt", "jkt"),
-    ("Table 8", "jkt", "akt"),
-    ("Table 9", "pd", "bare"),
-    ("Table 9", "pd-fmt", "pd"),
-    ("Table 9", "pkt", "pd-fmt"),
-)
-
-
-def scale(name: str) -> Scale:
-    """Look up a scale.
-
-    Raises:
-        OptionError: no scale has this name.
-    """
-    if name not in SCALES:
-        raise OptionError(f"scale {name!r} is unknown; expected one of {', '.join(SCALES)}")
-    return SCALES[name]
+def main(
+    out: Out,
+    runs: Runs,
+    corpus: Annotated[Path, Option(help="Token shards of `mobilebert corpus build`.")],
+    size: Annotated[str, Option("--scale", help="small, short, cpu, gpu or toy.")] = "cpu",
+    rows: Annotated[list[str] | None, Option("--row", help="Only this row (repeat for more).")] = None,
+    seeds: Seeds = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Updates and hours at 20 GFLOP/s only.")] = False,
+    threads: Threads = 1,
+) -> None:
+    """Pretrain every row that has no record yet; then OUT/ablation-SCALE.json, .md and .png."""
+    torch.set_num_threads(threads)
+    shards = Corpus(corpus)
+    if dry_run:
+        budgets = Table("run", "updates", "GFLOP an update", "hours a seed at 20 GFLOP/s")
+        for row in budget(size, shards, gigaflops=20.0):
+            figures = f"{row['updates']:,}", f"{row['gigaflop_an_update']:.1f}", f"{row['hours']:.2f}"
+            budgets.add_row(row["run"], *figures)
+        console().print(budgets)
+        return
+    for name, record in run_ablation(size, shards, out, runs, seeds=seeds or [0], rows=rows or tuple(ROWS)):
+        development = {k: round(v, 4) for k, v in record["development"].items()}
+        console().print(f"{name}: {record['seconds']:.0f} s, {development}")
+    found = read_all(out / "cells", f"{size}-*.json")  # also those of other seeds and earlier calls
+    stem = f"ablation-{size}"
+    write_json(out / f"{stem}.json", summarise(found))
+    write_text(out / f"{stem}.md", f"{page(found)}\n![Loss at masked tokens]({stem}.png)\n")
+    draw(found, out / f"{stem}.png")
+    console().print(page(found))
 
 
 def run_ablation(
@@ -188,11 +72,11 @@ def run_ablation(
     runs: Path,
     *,
     seeds: Sequence[int],
-    cells: Sequence[str] = tuple(CELLS),
-) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows: Sequence[str] = tuple(ROWS),
+) -> Iterator[tuple[str, Json]]:
     """Train what has no record in `out`/cells yet, the teacher first; yields each run's name and record.
 
-    A killed run goes on where it was.
+    An interrupted run goes on where it was.
 
     Args:
         size: name of a scale.
@@ -200,39 +84,34 @@ def run_ablation(
         out: folder of the records.
         runs: folder of the trainings, one folder a run.
         seeds: of layers, order, pairs and masks.
-        cells: which rows.
+        rows: which of `ROWS`.
 
     Raises:
-        OptionError: an unknown scale or cell.
+        OptionError: an unknown scale or row.
         ResumeError: `runs` holds a run of other settings.
     """
     chosen = scale(size)
-    if unknown := [cell for cell in cells if cell not in CELLS]:
-        raise OptionError(f"cell {unknown[0]!r} is unknown; expected one of {', '.join(CELLS)}")
-    (out / "cells").mkdir(parents=True, exist_ok=True)
-    for seed in seeds:
-        for cell in cells:
-            name = f"{size}-{cell}-seed{seed}"
-            path = out / "cells" / f"{name}.json"
-            if not path.is_file():
-                write_json(path, _run(name, cell, seed, chosen, corpus, size, runs))
-            yield name, json.loads(path.read_text(encoding="utf-8"))
+    if unknown := [row for row in rows if row not in ROWS]:
+        raise OptionError(f"row {unknown[0]!r} is unknown; expected one of {', '.join(ROWS)}")
+    for seed, row in product(seeds, rows):
+        name = f"{size}-{row}-seed{seed}"
+        run = partial(_run, row, seed, size, chosen, corpus, runs, runs / name)
+        yield name, recorded(out / "cells" / f"{name}.json", run)
 
 
-def _run(
-    name: str, cell: str, seed: int, chosen: Scale, corpus: Corpus, size: str, runs: Path
-) -> dict[str, Any]:
-    table, way, pairs = CELLS[cell]
-    plan = _plan(chosen, cell, seed)
-    master = _teacher(chosen, corpus, runs / f"{size}-teacher") if strategy(way).needs_teacher else None
-    student = start(_config(chosen, cell, corpus), master, plan, corpus)
-    records = pretrain(student, master, corpus, plan, runs / name)
+def _run(name: str, seed: int, size: str, chosen: Scale, corpus: Corpus, runs: Path, folder: Path) -> Json:
+    row, plan = ROWS[name], _plan(chosen, name, seed)
+    teacher = None
+    if strategy(row.strategy).needs_teacher:
+        teacher = _teacher(chosen, corpus, runs / f"{size}-teacher")
+    student = start(_config(chosen, name, corpus), teacher, plan, corpus)
+    records = pretrain(student, teacher, corpus, plan, folder)
     return {
-        "cell": cell,
-        "table": table,
+        "cell": name,
+        "table": row.table,
         "scale": size,
-        "strategy": way,
-        "pairs": pairs,
+        "strategy": row.strategy,
+        "pairs": row.pairs,
         "seed": seed,
         "updates": sum(r["config"]["steps"] for r in records),
         "sequences": sum(r["config"]["steps"] * r["config"]["batch_size"] for r in records),
@@ -246,20 +125,20 @@ def _run(
     }
 
 
-def _plan(chosen: Scale, cell: str, seed: int) -> PretrainingPlan:
-    table, way, pairs = CELLS[cell]
-    alone = table == "ALBERT Table 5"
+def _plan(chosen: Scale, name: str, seed: int) -> PretrainingPlan:
+    row = ROWS[name]
+    alone = row.table == ALBERT
     # ALBERT masks runs of words (section 4.1), MobileBERT tokens (appendix D).
-    recipe = ExampleRecipe(pairs, "ngram" if alone else "token", seed)
+    recipe = ExampleRecipe(row.pairs, "ngram" if alone else "token", seed)
     steps = chosen.pair_steps if alone else chosen.pretraining_steps
     engine = replace(chosen.engine, steps=steps, seed=seed)
     return PretrainingPlan(
-        way, 0 if alone else chosen.transfer_steps, engine, recipe, chosen.development_examples
+        row.strategy, 0 if alone else chosen.transfer_steps, engine, recipe, chosen.development_examples
     )
 
 
-def _config(chosen: Scale, cell: str, corpus: Corpus) -> EncoderConfig:
-    return _fitted(chosen.albert if CELLS[cell][0] == "ALBERT Table 5" else chosen.student, corpus)
+def _config(chosen: Scale, name: str, corpus: Corpus) -> EncoderConfig:
+    return _fitted(chosen.albert if ROWS[name].table == ALBERT else chosen.student, corpus)
 
 
 def _fitted(config: EncoderConfig, corpus: Corpus) -> EncoderConfig:
@@ -281,7 +160,7 @@ def _teacher(chosen: Scale, corpus: Corpus, folder: Path) -> PretrainingHead:
     return cast(PretrainingHead, load_pretrained(directory))
 
 
-def budget(size: str, corpus: Corpus, *, gigaflops: float) -> list[dict[str, Any]]:
+def budget(size: str, corpus: Corpus, *, gigaflops: float) -> list[Json]:
     """Updates and hours of each run at a speed of so many 10⁹ floating-point operations a second.
 
     Matrices cost two operations a weight and token forward, four backward; the vocabulary is scored at 15% of
@@ -291,17 +170,17 @@ def budget(size: str, corpus: Corpus, *, gigaflops: float) -> list[dict[str, Any
     tokens = chosen.engine.batch_size * corpus.seq_len
     teacher = _weights(_fitted(chosen.teacher, corpus))
     rows = [_row("teacher", chosen.teacher_steps, 6 * teacher * tokens, gigaflops)]
-    for cell, (_, way, _) in CELLS.items():
-        plan = _plan(chosen, cell, 0)
-        config = _config(chosen, cell, corpus)
+    for name, row in ROWS.items():
+        plan, way = _plan(chosen, name, 0), strategy(row.strategy)
+        config = _config(chosen, name, corpus)
         own = 6 * _weights(config) * tokens
-        asked = 2 * teacher * tokens if strategy(way).needs_teacher else 0.0
-        planned = stages(strategy(way), config.num_hidden_layers, plan.transfer_steps, plan.engine.steps)
-        rows.append(_row(cell, sum(s.steps for s in planned), own + asked, gigaflops))
+        asked = 2 * teacher * tokens if way.needs_teacher else 0.0
+        planned = stages(way, config.num_hidden_layers, plan.transfer_steps, plan.engine.steps)
+        rows.append(_row(name, sum(s.steps for s in planned), own + asked, gigaflops))
     return rows
 
 
-def _row(name: str, steps: int, operations: float, gigaflops: float) -> dict[str, Any]:
+def _row(name: str, steps: int, operations: float, gigaflops: float) -> Json:
     return {
         "run": name,
         "updates": steps,
@@ -317,56 +196,5 @@ def _weights(config: EncoderConfig) -> float:
     return layers + 0.15 * config.vocab_size * config.hidden_size
 
 
-def summarise(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Means over seeds, and for each step of the papers' orders the paired difference with its 95% interval.
-
-    A step "holds" where the interval is on the paper's side of zero, "fails" where it is on the other, and is
-    "undecided" else; with one seed there is no interval.
-    """
-    by_cell: dict[str, dict[int, dict[str, float]]] = {}
-    for record in records:
-        by_cell.setdefault(record["cell"], {})[record["seed"]] = record["development"]
-    means = {
-        cell: {
-            name: float(np.mean([run[name] for run in runs.values()])) for name in next(iter(runs.values()))
-        }
-        | {"seeds": sorted(runs)}
-        for cell, runs in by_cell.items()
-    }
-    orders = []
-    for table, better, worse in ORDERS:
-        first, second = by_cell.get(better, {}), by_cell.get(worse, {})
-        if seeds := sorted(first.keys() & second.keys()):
-            # Positive: the better one has the lower loss.
-            gains = [second[s]["mlm_loss"] - first[s]["mlm_loss"] for s in seeds]
-            orders.append({"table": table, "better": better, "worse": worse, "seeds": seeds} | verdict(gains))
-    return {"means": means, "orders": orders, "pairs": _cross(by_cell)}
-
-
-def _cross(by_cell: dict[str, dict[int, dict[str, float]]]) -> dict[str, Any]:
-    """ALBERT Table 5: accuracy of each model on both kinds of pairs, and how far above chance it is."""
-    out: dict[str, Any] = {}
-    for cell, asked in (
-        ("albert-sop", "nsp"),
-        ("albert-nsp", "sop"),
-        ("albert-sop", "sop"),
-        ("albert-nsp", "nsp"),
-    ):
-        if runs := by_cell.get(cell):
-            values = [run[f"{asked}_accuracy"] for run in runs.values()]
-            out[f"{cell} asked {asked}"] = {"accuracy": float(np.mean(values))} | verdict(
-                [value - 0.5 for value in values]
-            )
-    return out
-
-
-def verdict(gains: Sequence[float]) -> dict[str, Any]:
-    """Mean of paired differences, their 95% interval, and whether it excludes zero; see `summarise`."""
-    from scipy.stats import t
-
-    mean = float(np.mean(gains))
-    if len(gains) < 2:
-        return {"difference": mean, "interval": None, "verdict": "one seed"}
-    half = float(t.ppf(0.975, len(gains) - 1) * np.std(gains, ddof=1) / np.sqrt(len(gains)))
-    verdict = "holds" if mean - half > 0 else "fails" if mean + half < 0 else "undecided"
-    return {"difference": mean, "interval": [mean - half, mean + half], "verdict": verdict}
+if __name__ == "__main__":
+    run(main)

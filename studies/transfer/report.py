@@ -1,99 +1,171 @@
-"""The records of `studies.transfer.ablation` as tables and a picture."""
+"""The records of `studies.transfer.ablation` as tables and a plot."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from studies.transfer.ablation import CELLS, summarise
+import numpy as np
 
-Record = dict[str, Any]
-ROWS = {
-    "bare": "bare",
-    "pd": "+ PD",
-    "pd-fmt": "+ PD + FMT",
-    "pkt": "+ PD + FMT + AT = PKT",
-    "jkt": "JKT",
-    "akt": "AKT",
-    "albert-nsp": "ALBERT, NSP",
-    "albert-sop": "ALBERT, SOP",
+from studies.common.markdown import table, with_interval
+from studies.common.plots import panels, save
+from studies.common.records import Json
+from studies.common.verdicts import verdict
+
+ALBERT = "ALBERT Table 5"
+
+
+class Row(NamedTuple):
+    """A row of a paper's table."""
+
+    title: str
+    table: str
+    strategy: str
+    pairs: str  # next sentence or sentence order
+
+
+# By the name of its runs.
+ROWS: dict[str, Row] = {
+    "bare": Row("bare", "Table 9", "bare", "nsp"),
+    "pd": Row("+ PD", "Table 9", "pd", "nsp"),
+    "pd-fmt": Row("+ PD + FMT", "Table 9", "pd-fmt", "nsp"),
+    "pkt": Row("+ PD + FMT + AT = PKT", "Tables 8 and 9", "pkt", "nsp"),
+    "jkt": Row("JKT", "Table 8", "jkt", "nsp"),
+    "akt": Row("AKT", "Table 8", "akt", "nsp"),
+    "albert-nsp": Row("ALBERT, NSP", ALBERT, "bare", "nsp"),
+    "albert-sop": Row("ALBERT, SOP", ALBERT, "bare", "sop"),
 }
 
+# Better first, by loss at masked tokens; pkt is the row "+ PD + FMT + AT".
+ORDERS: tuple[tuple[str, str, str], ...] = (
+    ("Table 8", "pkt", "jkt"),
+    ("Table 8", "jkt", "akt"),
+    ("Table 9", "pd", "bare"),
+    ("Table 9", "pd-fmt", "pd"),
+    ("Table 9", "pkt", "pd-fmt"),
+)
 
-def table(records: Sequence[Record]) -> str:
+
+def page(records: Sequence[Json]) -> str:
     """Markdown: development figures of every row, the papers' orders, and ALBERT's crossed questions."""
     summary = summarise(records)
-    lines = ["| run | table | loss at masked tokens | their accuracy % | seeds | updates | sequences |"]
-    lines.append("|---" * 7 + "|")
-    for cell in _known(summary["means"]):
-        mean = summary["means"][cell]
-        first = next(r for r in records if r["cell"] == cell)
-        seeds = ", ".join(map(str, mean["seeds"]))
-        lines.append(
-            f"| {ROWS[cell]} | {CELLS[cell][0]} | {mean['mlm_loss']:.3f} | "
-            f"{100 * mean['mlm_accuracy']:.1f} | {seeds} | {first['updates']:,} | {first['sequences']:,} |"
-        )
+    head = ["run", "table", "loss at masked tokens", "their accuracy %", "seeds", "updates", "sequences"]
+    parts = [
+        table(head, (_figures(name, summary["means"][name], records) for name in _known(summary["means"])))
+    ]
     if summary["orders"]:
-        lines += ["", "| table | better | worse | loss lower by (95%, paired by seed) | verdict |"]
-        lines.append("|---" * 5 + "|")
-        lines += [
-            f"| {step['table']} | {ROWS[step['better']]} | {ROWS[step['worse']]} | "
-            f"{_with_interval(step, 3)} | {step['verdict']} |"
-            for step in summary["orders"]
-        ]
-    if summary["pairs"]:
-        lines += ["", "| trained and asked | accuracy % | above chance by, points | above chance |"]
-        lines.append("|---" * 4 + "|")
-        for question, said in summary["pairs"].items():
-            points = {"difference": 100 * said["difference"], "interval": None}
-            if said["interval"]:
-                points["interval"] = [100 * end for end in said["interval"]]
-            lines.append(
-                f"| {question} | {100 * said['accuracy']:.1f} | {_with_interval(points, 1)} | "
-                f"{said['verdict']} |"
+        head = ["table", "better", "worse", "loss lower by (95%, paired by seed)", "verdict"]
+        parts.append(
+            table(
+                head,
+                (
+                    [o["table"], ROWS[o["better"]].title, ROWS[o["worse"]].title, _gain(o, 3), o["verdict"]]
+                    for o in summary["orders"]
+                ),
             )
-    return "\n".join(lines) + "\n"
+        )
+    if summary["pairs"]:
+        head = ["trained and asked", "accuracy %", "above chance by, points", "above chance"]
+        parts.append(
+            table(
+                head,
+                (
+                    [question, f"{100 * said['accuracy']:.1f}", _gain(said, 1, 100), said["verdict"]]
+                    for question, said in summary["pairs"].items()
+                ),
+            )
+        )
+    return "\n\n".join(parts) + "\n"
 
 
-def draw(records: Sequence[Record], out: Path) -> None:
+def _figures(name: str, mean: Json, records: Sequence[Json]) -> list[str]:
+    first = next(record for record in records if record["cell"] == name)
+    return [
+        *(ROWS[name].title, ROWS[name].table),
+        *(f"{mean['mlm_loss']:.3f}", f"{100 * mean['mlm_accuracy']:.1f}", ", ".join(map(str, mean["seeds"]))),
+        *(f"{first['updates']:,}", f"{first['sequences']:,}"),
+    ]
+
+
+def _gain(found: Json, digits: int, scale: int = 1) -> str:
+    return with_interval(found["difference"], found["interval"], digits, scale=scale, signed=True)
+
+
+def summarise(records: Sequence[Json]) -> Json:
+    """Means over seeds, and for each step of the papers' orders the paired difference with its 95% interval.
+
+    "Better" is what the paper says; see `verdict`.
+    """
+    by_cell: dict[str, dict[int, dict[str, float]]] = {}
+    for record in records:
+        by_cell.setdefault(record["cell"], {})[record["seed"]] = record["development"]
+    means = {
+        cell: {
+            name: float(np.mean([run[name] for run in runs.values()])) for name in next(iter(runs.values()))
+        }
+        | {"seeds": sorted(runs)}
+        for cell, runs in by_cell.items()
+    }
+    orders = []
+    for paper_table, better, worse in ORDERS:
+        first, second = by_cell.get(better, {}), by_cell.get(worse, {})
+        if seeds := sorted(first.keys() & second.keys()):
+            # Positive: the better one has the lower loss.
+            gains = [second[s]["mlm_loss"] - first[s]["mlm_loss"] for s in seeds]
+            orders.append(
+                {"table": paper_table, "better": better, "worse": worse, "seeds": seeds} | verdict(gains)
+            )
+    return {"means": means, "orders": orders, "pairs": _cross(by_cell)}
+
+
+def _cross(by_cell: dict[str, dict[int, dict[str, float]]]) -> Json:
+    """ALBERT Table 5: accuracy of each model on both kinds of pairs, and how far above chance it is."""
+    out: Json = {}
+    for cell, asked in (
+        ("albert-sop", "nsp"),
+        ("albert-nsp", "sop"),
+        ("albert-sop", "sop"),
+        ("albert-nsp", "nsp"),
+    ):
+        if runs := by_cell.get(cell):
+            values = [run[f"{asked}_accuracy"] for run in runs.values()]
+            out[f"{cell} asked {asked}"] = {"accuracy": float(np.mean(values))} | verdict(
+                [value - 0.5 for value in values]
+            )
+    return out
+
+
+def draw(records: Sequence[Json], out: Path) -> None:
     """Write a PNG: each run's development loss at masked tokens, and the way there of every row's first seed.
 
     A stage of layer-wise transfer has no such loss: its curve begins where distillation begins.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.3))
+    figure, ((left, right),) = panels(5.5, 4.2, 2, width_ratios=(1, 1.3))
     rows = _known({r["cell"] for r in records if not r["cell"].startswith("albert")})
-    for place, cell in enumerate(rows):
-        mine = sorted((r for r in records if r["cell"] == cell), key=lambda r: r["seed"])
-        losses = [r["development"]["mlm_loss"] for r in mine]
+    for place, name in enumerate(rows):
+        of_row = sorted((r for r in records if r["cell"] == name), key=lambda r: r["seed"])
+        losses = [r["development"]["mlm_loss"] for r in of_row]
         left.plot(losses, [place] * len(losses), "o", ms=5, alpha=0.8, color=f"C{place}")
-        steps, values = _words(mine[0])
-        right.plot(steps, values, color=f"C{place}", lw=1.4, label=ROWS[cell])
-    left.set_yticks(range(len(rows)), [ROWS[cell] for cell in rows])
+        right.plot(*mlm_curve(of_row[0]), color=f"C{place}", lw=1.4, label=ROWS[name].title)
+    left.set_yticks(range(len(rows)), [ROWS[name].title for name in rows])
     left.invert_yaxis()
     left.set_xlabel("development loss at masked tokens, a dot a seed")
     right.set(xlabel="update, transfer included", ylabel="training loss at masked tokens")
     right.legend(frameon=False, fontsize="small")
     for axis in (left, right):
         axis.grid(alpha=0.3)
-    figure.savefig(out, dpi=130, format="png")
+    save(figure, out)
 
 
-def _known(cells: Any) -> list[str]:
-    return [cell for cell in CELLS if cell in cells]
-
-
-def _words(record: Record) -> tuple[list[int], list[float]]:
-    """Updates and loss at masked tokens over all stages of a run that ask for words."""
+def mlm_curve(record: Json) -> tuple[list[int], list[float]]:
+    """Updates and loss at masked tokens over all stages of a run that have it."""
     steps: list[int] = []
     values: list[float] = []
     before = 0
     for curve in record["curves"].values():
         for point in curve:
-            loss = point.get("mlm", point.get("words"))  # "words" in records of before
+            loss = point.get("mlm", point.get("words"))  # "words": records of older programs
             if loss is not None:
                 steps.append(before + point["step"])
                 values.append(loss)
@@ -101,9 +173,5 @@ def _words(record: Record) -> tuple[list[int], list[float]]:
     return steps, values
 
 
-def _with_interval(step: Record, digits: int) -> str:
-    shown = f"{step['difference']:+.{digits}f}"
-    if step["interval"] is None:
-        return shown
-    low, high = step["interval"]
-    return f"{shown} ({low:+.{digits}f} to {high:+.{digits}f})"
+def _known(names: Iterable[str]) -> list[str]:
+    return [name for name in ROWS if name in set(names)]

@@ -1,4 +1,4 @@
-"""Promise of distill/ablation: the runs of a table have one budget, and their order is said as it is."""
+"""Promise of the ablation: the runs of a table have one budget, and their order is said as it is."""
 
 import json
 
@@ -7,8 +7,10 @@ import pytest
 from distill.pretraining.corpus import Packing, build
 from distill.pretraining.strategies import stages, strategy
 from mobilebert_runtime.errors import OptionError
-from studies.transfer.ablation import CELLS, SCALES, _plan, _teacher, budget, run_ablation, scale, summarise
-from studies.transfer.report import _words, table
+from studies.common import script
+from studies.transfer.ablation import _plan, _teacher, budget, main, run_ablation
+from studies.transfer.report import ROWS, mlm_curve, page, summarise
+from studies.transfer.scales import SCALES, scale
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
 from training.loop import ResumeError
@@ -23,17 +25,15 @@ def corpus(tmp_path_factory):
     return build([folder / "text.txt"], MINILM, folder / "built", Packing(seq_len=32))
 
 
-def test_command_climbs_the_toy_ladder_and_only_adds_what_is_missing(tmp_path, corpus):
-    from mobilebert_export.cli import main
-
-    out, cells = tmp_path / "records", ["bare", "pkt", "albert-sop"]
-    arguments = ["reproduce", "transfer", "--corpus", str(corpus.folder), "--scale", "toy", "--out", str(out)]
-    arguments += ["--runs", str(tmp_path / "runs"), *(word for c in cells for word in ("--cell", c))]
+def test_command_runs_the_toy_ablation_and_only_adds_what_is_missing(tmp_path, corpus):
+    out, rows = tmp_path / "records", ["bare", "pkt", "albert-sop"]
+    arguments = ["--corpus", str(corpus.folder), "--scale", "toy", "--out", str(out)]
+    arguments += ["--runs", str(tmp_path / "runs"), *(word for row in rows for word in ("--row", row))]
     with pytest.raises(SystemExit) as done:
-        main(arguments)
+        script.run(main, arguments)
     assert done.value.code == 0
     found = {p.stem: json.loads(p.read_text()) for p in (out / "cells").iterdir()}
-    assert set(found) == {f"toy-{cell}-seed0" for cell in cells}
+    assert set(found) == {f"toy-{row}-seed0" for row in rows}
     assert found["toy-pkt-seed0"]["updates"] == found["toy-bare-seed0"]["updates"] == 4
     assert list(found["toy-pkt-seed0"]["curves"]) == ["layer-01", "layer-02", "distil"]
     assert found["toy-albert-sop-seed0"]["pairs"] == "sop"
@@ -45,7 +45,7 @@ def test_command_climbs_the_toy_ladder_and_only_adds_what_is_missing(tmp_path, c
     assert [o["verdict"] for o in summary["orders"]] == []  # neither pkt nor bare has its neighbour here
     before = {p: p.stat().st_mtime_ns for p in (out / "cells").iterdir()}
     with pytest.raises(SystemExit):
-        main(arguments)
+        script.run(main, arguments)
     assert before == {p: p.stat().st_mtime_ns for p in (out / "cells").iterdir()}
 
 
@@ -60,7 +60,7 @@ def test_a_teacher_of_another_corpus_is_refused(tmp_path, corpus):
 def test_runs_of_a_table_have_one_budget_and_differ_in_their_row_only():
     for name, chosen in SCALES.items():
         for tables in ({"Table 8", "Table 9", "Tables 8 and 9"}, {"ALBERT Table 5"}):
-            plans = {c: _plan(chosen, c, 3) for c, (t, _, _) in CELLS.items() if t in tables}
+            plans = {c: _plan(chosen, c, 3) for c, row in ROWS.items() if row.table in tables}
             layers = chosen.student.num_hidden_layers
             totals = {
                 sum(s.steps for s in stages(strategy(p.strategy), layers, p.transfer_steps, p.engine.steps))
@@ -84,7 +84,7 @@ def test_scales_keep_mobileberts_proportions():
 
 def test_budget_counts_matrix_products(corpus):
     rows = {row["run"]: row for row in budget("toy", corpus, gigaflops=20)}
-    assert set(rows) == {"teacher", *CELLS}
+    assert set(rows) == {"teacher", *ROWS}
     # Toy teacher, by hand: per layer bottleneck 16·16, query key value 3·16·16, output 16·16, feed-forward
     # 2·16·64, back 16·16; two layers; the vocabulary at 15%.
     weights = 2 * (6 * 256 + 2 * 1024) + 0.15 * 30522 * 16
@@ -129,15 +129,18 @@ def test_report_gives_losses_in_nats_and_accuracies_in_points():
         for seed in (0, 1)
     ]
     records += [fake("albert-sop", s, 3.0, nsp=0.6, sop=0.7) | {"updates": 5, "sequences": 9} for s in (0, 1)]
-    report = table(records)
+    report = page(records)
     assert "| bare | Table 9 | 3.050 | 10.0 | 0, 1 | 1,200 | 9,600 |" in report
-    assert "| Table 9 | + PD | bare | +0.500 (+0.500 to +0.500) | holds |" in report
-    assert "| albert-sop asked sop | 70.0 | +20.0 (+20.0 to +20.0) | holds |" in report
+    assert "| Table 9 | + PD | bare | +0.500 [+0.500, +0.500] | holds |" in report
+    assert "| albert-sop asked sop | 70.0 | +20.0 [+20.0, +20.0] | holds |" in report
 
 
-def test_curve_of_words_begins_where_transfer_ends():
-    curves = {"layer-01": [{"step": 50, "loss": 1.0}], "distil": [{"step": 20, "loss": 9.0, "words": 7.0}]}
-    assert _words({"curves": curves}) == ([70], [7.0])
+def test_curve_of_masked_tokens_begins_where_transfer_ends():
+    curves = {
+        "layer-01": [{"step": 50, "loss": 1.0}],
+        "distil": [{"step": 20, "loss": 9.0, "words": 7.0}, {"step": 40, "mlm": 6.0}],
+    }
+    assert mlm_curve({"curves": curves}) == ([70, 90], [7.0, 6.0])
 
 
 def test_unknown_names_are_errors(tmp_path, corpus):
@@ -145,5 +148,5 @@ def test_unknown_names_are_errors(tmp_path, corpus):
         OptionError, match="scale 'huge' is unknown; expected one of cpu, small, gpu, toy, short"
     ):
         scale("huge")
-    with pytest.raises(OptionError, match="cell 'mkt' is unknown"):
-        list(run_ablation("toy", corpus, tmp_path, tmp_path, seeds=[0], cells=["mkt"]))
+    with pytest.raises(OptionError, match="row 'mkt' is unknown"):
+        list(run_ablation("toy", corpus, tmp_path, tmp_path, seeds=[0], rows=["mkt"]))

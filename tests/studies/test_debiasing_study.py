@@ -10,10 +10,10 @@ from matching.data.datasets import find_data
 from matching.data.mining import mine_pairs
 from matching.length_bias.length_divergence import pairwise
 from matching.word_level.word_vectors import WordVectors
-from mobilebert_export.cli import main
 from mobilebert_runtime.errors import OptionError
-from studies.debiasing.report import draw, table
-from studies.debiasing.runs import Study, StudySettings
+from studies.common import script
+from studies.debiasing.compare import Comparison, RunConfig, main
+from studies.debiasing.report import draw, page
 from tests.helpers.small_matcher import model_directory
 from training.fit_matcher import TRAINING
 from training.loop import ResumeError
@@ -54,11 +54,11 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *more):
-    command = ["reproduce", "debiasing", "--data", str(folder / "data"), "--start", str(model_directory(1))]
+    command = ["--data", str(folder / "data"), "--start", str(model_directory(1))]
     command += ["--teacher", str(model_directory()), "--runs", str(folder / "runs")]
     command += ["--out", str(folder / "out"), *more]
     with pytest.raises(SystemExit) as stop:
-        main(command)
+        script.run(main, command)
     return stop.value.code
 
 
@@ -89,7 +89,7 @@ def test_methods_are_trained_for_the_same_number_of_steps_and_tested(records):
             assert won["adversarial"]["value"] == pytest.approx(difference, abs=1e-12)
 
 
-def test_the_record_says_how_level_the_lesson_was(records):
+def test_the_record_says_how_balanced_the_training_set_was(records):
     def ratios(name):
         return [row["weighted_ratio"] for row in records[name]["training"]["facts"]["categories"]]
 
@@ -112,7 +112,7 @@ def test_a_finished_method_is_not_run_again(records, folder, monkeypatch):
 
     shutil.copytree(folder / "out", folder / "before")
     with monkeypatch.context() as patch:
-        patch.setattr("studies.debiasing.runs.train", fail)
+        patch.setattr("studies.debiasing.compare.train", fail)
         patch.setattr("distill.teacher_logits.predict_logits", fail)
         assert run(folder, *chosen()) == 0
     for path in (folder / "before").iterdir():
@@ -134,8 +134,8 @@ def test_the_table_has_a_row_a_method_with_its_figures(records, folder):
     text = (folder / "out" / "report.md").read_text("utf-8")
     cells = {row.split(" | ")[0].lstrip("| "): row.split(" | ") for row in text.splitlines()[2:]}
     for name, record in records.items():
-        assert cells[name][2].startswith(f"{100 * record['test']['accuracy']:.1f} (")
-        assert cells[name][3].startswith(f"{100 * record['test']['adversarial']['accuracy']:.1f} (")
+        assert cells[name][2].startswith(f"{100 * record['test']['accuracy']:.1f} [")
+        assert cells[name][3].startswith(f"{100 * record['test']['adversarial']['accuracy']:.1f} [")
     assert "![" in text
 
 
@@ -149,30 +149,30 @@ def test_the_verdict_is_the_acceptance_line(records, gap, accuracy, verdict):
     base["test"]["adversarial"]["tpr_gap"]["value"] = 0.1
     base["test"]["accuracy_interval"] = [0.75, 0.85]
     other["test"]["adversarial"]["tpr_gap"]["value"], other["test"]["accuracy"] = gap, accuracy
-    row = table([other, base]).splitlines()[-1]
+    row = page([other, base]).splitlines()[-1]
     assert row.startswith("| re-weighted |")
     assert row.endswith(f"{verdict} |")
 
 
-def test_the_picture_is_a_png_of_all_records(records, tmp_path):
-    draw(list(records.values()), tmp_path / "picture")
-    assert (tmp_path / "picture").read_bytes().startswith(b"\x89PNG")
+def test_the_plot_is_a_png_of_all_records(records, tmp_path):
+    draw(list(records.values()), tmp_path / "plot")
+    assert (tmp_path / "plot").read_bytes().startswith(b"\x89PNG")
 
 
 def test_bad_requests_end_in_one_line(folder, capsys):
     assert run(folder, "--method", "magic") == 2
     assert "'magic' is unknown" in capsys.readouterr().err
-    assert run(folder, "--data", "qqp") == 2
-    assert "one data set" in capsys.readouterr().err
+    assert run(folder, "--corpus", "shards") == 2
+    assert "No such option: --corpus" in capsys.readouterr().err
     assert run(folder, "--teacher", str(folder / "data"), "--method", "adjusted") == 2
     assert "model.safetensors: no such file; give a model directory" in capsys.readouterr().err
 
 
 def test_a_method_without_its_teacher_is_refused_before_any_work(folder, tmp_path):
-    study = Study(
+    study = Comparison(
         find_data(folder / "data"),
         str(model_directory()),
-        StudySettings(),
+        RunConfig(),
         tmp_path / "out",
         tmp_path / "runs",
         mine_pairs,
@@ -183,10 +183,10 @@ def test_a_method_without_its_teacher_is_refused_before_any_work(folder, tmp_pat
 
 
 def test_a_run_of_another_start_is_not_gone_on_with(records, folder, tmp_path):
-    study = Study(
+    study = Comparison(
         find_data(folder / "data"),
         str(model_directory()),
-        StudySettings(),
+        RunConfig(),
         tmp_path / "out",
         folder / "runs",
         mine_pairs,

@@ -1,4 +1,4 @@
-"""Promise of distill-encoder: a narrow BERT learns a wide one's representations, and only it is trained."""
+"""Promise: a narrow BERT learns a wide one's representations, and only it is trained."""
 
 import gzip
 import json
@@ -11,16 +11,24 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mobilebert_export.cli import main
 from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import EncoderConfig, build, load_classifier, load_pretrained, preset, save_pretrained
-from studies.length_bias.encoder_distillation import (
+from models import (
+    EncoderConfig,
+    build,
+    load_classifier,
+    load_pretrained,
+    preset,
+    save_pretrained,
+)
+from studies.common import script
+from studies.length_bias.distill_encoder import (
     ProjectedStudent,
     RepresentationWeights,
     distil_encoder,
     draw_texts,
     inherit_embeddings,
+    main,
     matched_layers,
     representation_loss,
 )
@@ -217,7 +225,6 @@ def test_command_leaves_a_model_that_can_be_fine_tuned(tmp_path, monkeypatch):
         "score\tsentence1\tsentence2\n" + "".join(f"{i}.5\ta\t{w}\n" for i, w in enumerate(WORDS[:5]))
     )
     arguments = [
-        "distill-encoder",
         "--teacher",
         str(source),
         "--out",
@@ -228,7 +235,7 @@ def test_command_leaves_a_model_that_can_be_fine_tuned(tmp_path, monkeypatch):
     arguments += ["--corpus", str(tmp_path / "c.txt.xz"), "--corpus", str(tmp_path / "c.txt.gz")]
     arguments += ["--sts", str(tmp_path / "sts.tsv"), "--threads", "1"]
     with pytest.raises(SystemExit) as done:
-        main(arguments)
+        script.run(main, arguments)
     assert done.value.code == 0
     model = load_classifier(tmp_path / "run" / "model", num_labels=2, seed=0)
     assert model.config.hidden_size == 16
@@ -238,7 +245,7 @@ def test_command_leaves_a_model_that_can_be_fine_tuned(tmp_path, monkeypatch):
     record = json.loads((tmp_path / "run" / "representations.json").read_text())
     assert record["facts"]["corpus"] == ["c.txt.xz", "c.txt.gz"]
     with pytest.raises(SystemExit) as done:
-        main(arguments)
+        script.run(main, arguments)
     assert done.value.code == 2
 
 
@@ -259,7 +266,6 @@ def test_bad_corpus_is_an_error_of_the_user(tmp_path, capsys, make, message):
     path = tmp_path / "c.txt.xz"
     make(path)
     arguments = [
-        "distill-encoder",
         "--corpus",
         str(path),
         "--out",
@@ -268,14 +274,14 @@ def test_bad_corpus_is_an_error_of_the_user(tmp_path, capsys, make, message):
         "40",
     ]
     with pytest.raises(SystemExit) as done:
-        main(arguments)
+        script.run(main, arguments)
     assert done.value.code == 2
     assert message in capsys.readouterr().err
 
 
 def test_unknown_teacher_is_an_error_of_the_user(tmp_path, capsys):
     with pytest.raises(SystemExit) as done:
-        main(["distill-encoder", "--corpus", "c.txt", "--out", str(tmp_path), "--teacher", "bert-huge"])
+        script.run(main, ["--corpus", "c.txt", "--out", str(tmp_path), "--teacher", "bert-huge"])
     assert done.value.code == 2
     assert "'bert-huge' is unknown" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Promise of the Kronecker study: Eq. 14 is its equation, cells run and resume, verdicts are true."""
+"""Promise of the Kronecker study: Eq. 14 is its equation, runs resume, verdicts are true."""
 
 import json
 from dataclasses import asdict, replace
@@ -22,11 +22,12 @@ from models import EncoderConfig, build, preset
 from models.kronecker.compress import compress
 from models.kronecker.factor_shapes import costs, low_rank_rules, preset_rules, shape_rules
 from models.layers import EncoderOutput
-from studies.kronecker import runs as kronecker_study
-from studies.kronecker import tsne as tsne_picture
-from studies.kronecker.out_of_domain import figures, table
-from studies.kronecker.runs import Budget, Setting, parse_cell, run_cell, same_size_low_rank, study, summarise
-from studies.transfer.attention_maps import PictureError
+from studies.common import script
+from studies.kronecker import out_of_domain, table6, tsne
+from studies.kronecker.factorisations import FACTORISATIONS, same_size_low_rank
+from studies.kronecker.out_of_domain import figures, page
+from studies.kronecker.report import summarise
+from studies.kronecker.table6 import Budget, RunConfig, parse_name, run_one, study
 from tests.helpers.networks import randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
@@ -149,7 +150,7 @@ def test_students_that_are_dense_or_of_another_shape_are_errors(teacher, factore
         start_factored(factored_directory, build(replace(CONFIG, num_hidden_layers=3), seed=0))
 
 
-# ---- cells
+# ---- runs
 
 
 @pytest.fixture(scope="module")
@@ -165,10 +166,10 @@ def setting(teacher, tmp_path_factory):
     build_corpus([folder / "text.txt"], MINILM, folder / "shards", Packing(seq_len=32))
     (folder / "shards" / "examples.json").write_text(json.dumps({"pairs": "nsp", "masking": "token"}))
     budget = Budget(epochs=1, pretraining_steps=2, pretraining_batch=4)
-    return Setting(data, folder / "taught" / "model", folder / "encoder", folder / "shards", budget)
+    return RunConfig(data, folder / "taught" / "model", folder / "encoder", folder / "shards", budget)
 
 
-def test_cells_train_test_and_are_read_back(setting, tmp_path):
+def test_runs_train_test_and_are_read_back(setting, tmp_path):
     out, runs = tmp_path / "out", tmp_path / "runs"
     cells = ("kronecker-8.two-stage", "low-rank-8.no-task-kd", "kronecker-cut-fitted.no-pretraining")
     records = list(study(cells, [0], setting, out, runs))
@@ -177,7 +178,7 @@ def test_cells_train_test_and_are_read_back(setting, tmp_path):
         first["parameters"]
         == costs(models.read_config(runs / "toy.kronecker-8.two-stage.seed0" / "model"))["parameters"]
     )
-    assert abs(second["parameters"] / first["parameters"] - 1) < 0.02, "forms of one size"
+    assert abs(second["parameters"] / first["parameters"] - 1) < 0.02, "factorisations of one size"
     assert first["recipe"]["stages"][0]["weights"]["hidden_states"] > 0
     assert second["recipe"]["stages"][0]["weights"]["hidden_states"] == 0
     assert set(second["curves"]["task"][0]) == {"step", "loss", "hard_labels"}, "no teacher was asked"
@@ -195,7 +196,7 @@ def test_cells_train_test_and_are_read_back(setting, tmp_path):
     for path in (runs / "toy.kronecker-8.two-stage.seed0").iterdir():
         if path.is_file():
             path.unlink()
-    assert run_cell(cells[0], 0, setting, out, runs) == first
+    assert run_one(cells[0], 0, setting, out, runs) == first
 
 
 def test_first_stage_learns_from_a_bare_encoder_and_needs_its_words_for_no_other_strategy(
@@ -223,9 +224,9 @@ def test_the_command_keeps_to_its_budget_and_takes_no_student_of_another(setting
         paths = {"data": setting.data, "teacher": setting.teacher, "encoder": setting.encoder}
         paths |= {"corpus": setting.corpus, "out": tmp_path / "out", "runs": tmp_path / "runs"}
         numbers = {"epochs": 1, "pretraining-steps": steps, "pretraining-batch": 3, "seed": seed}
-        options = paths | numbers | {"cell": "kronecker-21.two-stage"}
+        options = paths | numbers | {"run": "kronecker-21.two-stage"}
         with pytest.raises(SystemExit) as end:
-            main(["reproduce", "kronecker", *(w for k, v in options.items() for w in (f"--{k}", str(v)))])
+            script.run(table6.main, [w for k, v in options.items() for w in (f"--{k}", str(v))])
         return end.value.code
 
     assert run(steps=1, seed=0) == 0
@@ -242,20 +243,20 @@ def test_the_command_keeps_to_its_budget_and_takes_no_student_of_another(setting
     assert len(list((tmp_path / "out" / "cells").iterdir())) == 2
 
 
-def test_cells_that_cannot_run_are_errors_before_anything_is_trained(setting, tmp_path):
+def test_names_that_cannot_run_are_errors_before_anything_is_trained(setting, tmp_path):
     with pytest.raises(OptionError, match="'kronecker-9' is unknown; expected one of kronecker-21"):
-        parse_cell("kronecker-9.two-stage")
+        parse_name("kronecker-9.two-stage")
     with pytest.raises(OptionError, match="'one-stage' is unknown"):
         next(study(["kronecker-8.two-stage", "kronecker-8.one-stage"], [0], setting, tmp_path, tmp_path))
     with pytest.raises(OptionError, match="give --corpus"):
-        run_cell("kronecker-8.two-stage", 0, replace(setting, corpus=None), tmp_path, tmp_path)
+        run_one("kronecker-8.two-stage", 0, replace(setting, corpus=None), tmp_path, tmp_path)
     with pytest.raises(OptionError, match="its vocabulary is cut to the task's"):
-        run_cell("kronecker-cut.two-stage", 0, setting, tmp_path, tmp_path)
+        run_one("kronecker-cut.two-stage", 0, setting, tmp_path, tmp_path)
     assert OptionError.exit_code == 2
 
 
 @pytest.mark.parametrize("name", ["21", "8", "5"])
-def test_low_rank_forms_of_minilm_are_as_large_as_the_presets(name):
+def test_low_rank_factorisations_of_minilm_are_as_large_as_the_presets(name):
     config = preset("minilm-l6")
     rules = preset_rules(config, name)
     ours, theirs = (
@@ -265,10 +266,10 @@ def test_low_rank_forms_of_minilm_are_as_large_as_the_presets(name):
     assert ours <= 1.01 * theirs
 
 
-def test_forms_of_preset_8_and_cut_ones_have_seven_times_fewer_parameters_than_minilm():
+def test_factorisations_of_preset_8_and_cut_ones_have_seven_times_fewer_parameters_than_minilm():
     config = preset("minilm-l6")
     for form in ("kronecker-8", "kronecker-8-words", "low-rank-8", "kronecker-cut", "low-rank-cut"):
-        chosen = kronecker_study.FORMS[form]
+        chosen = FACTORISATIONS[form]
         cut = replace(config, vocab_size=chosen.vocabulary or config.vocab_size)
         small = costs(replace(cut, kronecker=chosen.rules(cut)))["parameters"]
         assert costs(config)["parameters"] / small >= 7
@@ -311,7 +312,7 @@ def test_order_of_table_6_is_judged_by_paired_intervals():
     assert means["kronecker-8.two-stage"]["kept"] == pytest.approx(0.9)
 
 
-# ---- pictures and tables
+# ---- plots and tables
 
 
 def test_separability_is_the_vote_of_the_ten_nearest_others():
@@ -323,15 +324,15 @@ def test_separability_is_the_vote_of_the_ten_nearest_others():
         order = np.argsort(((features - features[i]) ** 2).sum(1))
         agree = int((labels[order[1:11]] == labels[i]).sum())
         total += 1.0 if agree > 5 else 0.5 if agree == 5 else 0.0
-    assert tsne_picture.separability(features, labels) == pytest.approx(total / 40)
+    assert tsne.separability(features, labels) == pytest.approx(total / 40)
     apart = np.concatenate([np.zeros((20, 2)), np.full((20, 2), 9.0)]) + generator.normal(size=(40, 2))
-    assert tsne_picture.separability(apart, np.repeat([0, 1], 20)) == 1.0
+    assert tsne.separability(apart, np.repeat([0, 1], 20)) == 1.0
 
 
 def test_middle_features_are_the_cls_row_of_the_middle_layer_whatever_the_batch(teacher):
     tokenizer = PairTokenizer.load(MINILM)
     pairs, _ = toy_pairs(5)
-    found = tsne_picture.middle_features(teacher.encoder, tokenizer, pairs)
+    found = tsne.middle_features(teacher.encoder, tokenizer, pairs)
     for pair, row in zip(pairs, found, strict=True):
         arrays = tokenizer.pad(tokenizer.ids([pair], 64), None)
         states = teacher.encoder(
@@ -346,15 +347,15 @@ def test_command_draws_models_side_by_side_and_keeps_the_coordinates(setting, tm
     out = tmp_path / "middle.png"
     model = ["--model", str(setting.teacher)]
     with pytest.raises(SystemExit) as end:
-        main(["picture", "tsne", *model, *model, "--data", str(pairs), "--out", str(out)])
+        script.run(tsne.main, [*model, *model, "--data", str(pairs), "--out", str(out)])
     assert end.value.code == 0
     assert out.read_bytes().startswith(b"\x89PNG")
     found = json.loads(out.with_suffix(".json").read_text())
     assert [m["name"] for m in found["models"]] == ["taught", "taught"]
     assert np.asarray(found["models"][0]["points"]).shape == (36, 2)
     assert found["labels"] == labels.tolist()
-    with pytest.raises(PictureError, match="7 pairs; t-SNE needs at least 30"):
-        tsne_picture.cloud("few", 1, np.zeros((7, 3)), np.zeros(7))
+    with pytest.raises(OptionError, match="7 pairs; t-SNE needs at least 30"):
+        tsne.cloud("few", 1, np.zeros((7, 3)), np.zeros(7))
 
 
 def test_out_of_domain_figures_and_table():
@@ -370,10 +371,10 @@ def test_out_of_domain_figures_and_table():
         {"model": "teacher", "data": "mrpc"} | home,
         {"model": "student", "data": "mrpc"} | figures(labels, np.array([0.9, 0.6, 0.7, 0.2]), 0.5),
     ]
-    page = table(rows)
-    assert "| teacher | 75.0, AUC 1.000 |" in page
-    assert "| student | 25.0 (-50.0), AUC 0.250 |" in page
-    assert "mrpc: 4 pairs, 50% positive" in page
+    text = page(rows)
+    assert "| teacher | 75.0, AUC 1.000 |" in text
+    assert "| student | 25.0 (-50.0), AUC 0.250 |" in text
+    assert "mrpc: 4 pairs, 50% positive" in text
 
 
 def test_out_of_domain_command_scores_every_model_on_every_data_set(setting, tmp_path, capsys):
@@ -389,7 +390,7 @@ def test_out_of_domain_command_scores_every_model_on_every_data_set(setting, tmp
         out,
     ]
     with pytest.raises(SystemExit) as end:
-        main(["out-of-domain", *map(str, arguments)])
+        script.run(out_of_domain.main, list(map(str, arguments)))
     assert end.value.code == 0
     rows = json.loads(out.read_text())["rows"]
     assert [(r["model"], r["data"], r["pairs"]) for r in rows] == [
@@ -401,12 +402,8 @@ def test_out_of_domain_command_scores_every_model_on_every_data_set(setting, tmp
 
 def test_pairs_of_a_budget_are_a_seeded_part():
     pairs, labels = toy_pairs(10)
-    drawn = kronecker_study._pairs(
-        LabelledPairs(pairs, labels), RECIPES["kronecker"], Budget(max_pairs=4), 0, ()
-    )
-    again = kronecker_study._pairs(
-        LabelledPairs(pairs, labels), RECIPES["kronecker"], Budget(max_pairs=4), 0, ()
-    )
+    drawn = table6._pairs(LabelledPairs(pairs, labels), RECIPES["kronecker"], Budget(max_pairs=4), 0, ())
+    again = table6._pairs(LabelledPairs(pairs, labels), RECIPES["kronecker"], Budget(max_pairs=4), 0, ())
     assert drawn[0] == again[0]
     assert len(set(drawn[0])) == 4
     assert all(labels[pairs.index(pair)] == label for pair, label in zip(*drawn, strict=True))

@@ -1,14 +1,15 @@
-"""Promise of `mobilebert report length-bias`: ours beside the paper's, and nothing that was not recorded."""
+"""Promise of the length-bias report: ours beside the paper's, and nothing that was not recorded."""
 
 import json
 
 import pytest
 
-from mobilebert_export.cli import main
+from mobilebert_runtime.errors import DataError
+from studies.common import script
 from studies.length_bias import published
 from studies.length_bias.published import ARCHITECTURES, DATA, METRICS
-from studies.length_bias.recorded_runs import RecordError, Runs, printed_directions
-from studies.length_bias.report import markdown, summary, tpr_panels
+from studies.length_bias.recorded_runs import Runs, printed_directions
+from studies.length_bias.report import main, markdown, summary, tpr_panels
 
 TPR = [
     {"category": f"CAT{c}", "value": 0.9 - c / 10, "low": 0.8 - c / 10, "high": 1.0 - c / 10, "positives": 50}
@@ -209,17 +210,15 @@ def test_command_writes_text_numbers_and_figures(tmp_path, capsys):
     categories = [{"category": c, "positive": 50 - 5 * c, "negative": 60, "ratio": 0.1} for c in range(1, 5)]
     (folder / "audit.qqp.json").write_text(json.dumps({"categories": categories}))
     with pytest.raises(SystemExit) as done:
-        main(["report", "length-bias", "--results", str(folder), "--out", str(tmp_path / "out")])
+        script.run(main, ["--results", str(folder), "--out", str(tmp_path / "out")])
     assert done.value.code == 0
-    assert "32 runs (0 of 32 cells missing), 1 of 4 audits, no probing" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert "32 runs (0 of 32 missing), 1 of 4 audits, no probing" in " ".join(capsys.readouterr().out.split())
     for name in ("figure1.png", "figure2.png"):
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")
         assert f"]({name})" in (tmp_path / "out" / "report.md").read_text()
     assert json.loads((tmp_path / "out" / "report.json").read_text())["missing"] == []
     with pytest.raises(SystemExit) as done:
-        main(["report", "length-bias", "--results", str(folder), "--out", str(tmp_path / "out")])
+        script.run(main, ["--results", str(folder), "--out", str(tmp_path / "out")])
     assert done.value.code == 2
     assert "--force" in capsys.readouterr().err
 
@@ -235,13 +234,13 @@ def test_command_writes_text_numbers_and_figures(tmp_path, capsys):
 )
 def test_damaged_record_is_named(tmp_path, content, message):
     (tmp_path / "broken.json").write_text(content)
-    with pytest.raises(RecordError, match=r"broken\.json: ") as caught:
+    with pytest.raises(DataError, match=r"broken\.json: ") as caught:
         Runs.load(tmp_path)
     assert message in str(caught.value)
 
 
 def test_no_folder_is_an_error(tmp_path, capsys):
     with pytest.raises(SystemExit) as done:
-        main(["report", "length-bias", "--results", str(tmp_path / "none")])
+        script.run(main, ["--results", str(tmp_path / "none")])
     assert done.value.code == 2
     assert "no such folder" in capsys.readouterr().err

@@ -8,11 +8,11 @@ import pytest
 
 from matching.data.datasets import Examples
 from matching.evaluation import metrics
-from mobilebert_export.cli import main
 from mobilebert_runtime.errors import DataError
+from studies.common import script
 from studies.common.paper_data import held_out_parts, paper_data
-from studies.length_bias import runs as length_bias
-from studies.length_bias.runs import Cell, cells, figures, run_cell
+from studies.length_bias import table2
+from studies.length_bias.table2 import RunConfig, figures, main, run_configs, run_one
 from tests.helpers.biased_data import use_small_vectors, write_data_sets
 from training.fit_matcher import TRAINING
 
@@ -54,16 +54,14 @@ RECORD = {
 }
 
 
-def test_a_cell_leaves_a_complete_record_and_its_matcher(vectors, data_root, tmp_path, monkeypatch):
+def test_a_run_leaves_a_complete_record_and_its_matcher(vectors, data_root, tmp_path, monkeypatch):
     monkeypatch.setitem(TRAINING, "matchpyramid", replace(TRAINING["matchpyramid"], epochs=2))
     for name, figure in (("qqp", "accuracy"), ("trecqa", "map")):
-        cell = Cell(name, "matchpyramid", "adversarial", 1)
-        record = run_cell(cell, tmp_path / "out", tmp_path / "runs", data_root=data_root)
+        config = RunConfig(name, "matchpyramid", "adversarial", 1)
+        record = run_one(config, tmp_path / "runs", data_root=data_root)
         assert record.keys() >= RECORD
-        written = json.loads(
-            (tmp_path / "out/cells" / f"{name}.matchpyramid.adversarial.seed1.json").read_text()
-        )
-        assert written["tests"].keys() == record["tests"].keys() >= {"original", "adversarial"}
+        written = json.loads(json.dumps(record))
+        assert written["tests"].keys() >= {"original", "adversarial"}
         for test in written["tests"].values():
             low, high = test["intervals"][figure]
             assert low <= test[figure] <= high
@@ -71,15 +69,17 @@ def test_a_cell_leaves_a_complete_record_and_its_matcher(vectors, data_root, tmp
             assert sum(row["positives"] for row in test["tpr"]) == test["positives"]
         assert written["tests"]["original"]["pairs"] > written["tests"]["adversarial"]["pairs"]
         assert written["trainable_parameters"] == 52_962
-        assert (tmp_path / "runs" / cell.name / "model" / "word_matcher.json").is_file()
+        assert (tmp_path / "runs" / config.name / "model" / "word_matcher.json").is_file()
     assert {"clean_dev_original", "clean_dev_adversarial"} <= written["tests"].keys()
 
 
-def test_finished_cells_are_skipped(vectors, data_root, tmp_path, monkeypatch, capsys):
+def test_finished_runs_are_skipped(vectors, data_root, tmp_path, monkeypatch, capsys):
     out = tmp_path / "out"
     (out / "cells").mkdir(parents=True)
-    (out / "cells" / "qqp.esim.original.seed0.json").write_text("{}")
-    monkeypatch.setattr(length_bias, "run_cell", lambda *_, **__: pytest.fail("was run again"))
+    (out / "cells" / "qqp.esim.original.seed0.json").write_text(
+        json.dumps({"seconds_with_evaluation": 7.0, "tests": {}})
+    )
+    monkeypatch.setattr(table2, "run_one", lambda *_, **__: pytest.fail("was run again"))
     arguments = [
         "--out",
         out,
@@ -93,14 +93,14 @@ def test_finished_cells_are_skipped(vectors, data_root, tmp_path, monkeypatch, c
         "original",
     ]
     with pytest.raises(SystemExit, match="0"):
-        main(["reproduce", "length-bias", *map(str, arguments)])
-    assert "there already" in capsys.readouterr().err
+        script.run(main, list(map(str, arguments)))
+    assert "qqp.esim.original.seed0: 7 s" in capsys.readouterr().err
 
 
-def test_cells_go_through_the_whole_table():
-    names = [cell.name for cell in cells(["a", "b"], ["x"], ["original", "adversarial"], [0])]
+def test_runs_go_through_the_whole_table():
+    names = [config.name for config in run_configs(["a", "b"], ["x"], ["original", "adversarial"], [0])]
     assert names == [f"{d}.x.{t}.seed0" for d in "ab" for t in ("original", "adversarial")]
-    assert len(list(cells("abcd", "wxyz", ["original", "adversarial"], range(3)))) == 96
+    assert len(list(run_configs("abcd", "wxyz", ["original", "adversarial"], range(3)))) == 96
 
 
 def logits_of(scores):
@@ -133,3 +133,18 @@ def test_intervals_agree_with_resampled_pairs():
 def test_named_data_that_is_not_there_says_where_it_was_sought(tmp_path):
     with pytest.raises(DataError, match="set --data-root"):
         paper_data("qqp", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "mrpc"], "'mrpc' is unknown; expected one of qqp"),
+        (["--arch", "drmm"], "expected one of matchpyramid"),
+        (["--epochs", "2"], "No such option: --epochs"),
+    ],
+)
+def test_bad_requests_end_in_one_line(arguments, message, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        script.run(main, [*arguments, "--out", str(tmp_path), "--runs", str(tmp_path)])
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err

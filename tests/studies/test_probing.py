@@ -1,4 +1,4 @@
-"""Promise of `mobilebert probe`: a balanced length task, a classifier that finds what is there, no more."""
+"""Promise of the SentLen probe: a balanced length task, a classifier that finds what is there, no more."""
 
 import json
 from importlib.util import find_spec
@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from matching.data.plain_text import split_sentences
-from mobilebert_export.cli import main
 from mobilebert_runtime.errors import DataError
 from models import EncoderConfig, build, save_pretrained
-from studies.length_bias.probe_runs import ProbeRecord, Subject, representations, subjects
+from studies.common import script
+from studies.length_bias.probe import ProbeRecord, Subject, main, representations, subjects
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs
-from studies.length_bias.sentlen import BINS, ProbeConfig, ProbeError, Sentences, SentLen, probe, sentlen
+from studies.length_bias.sentlen import BINS, ProbeConfig, Sentences, SentLen, probe, sentlen
 from tests.helpers.texts import MINILM
 
 QUICK = ProbeConfig(hidden=20, learning_rate=1e-2, max_epochs=16, epochs_a_check=2, patience=3)
@@ -149,9 +149,9 @@ def test_classifier_is_seeded_and_each_seed_stands_alone():
 
 def test_features_must_fit_the_task_and_be_finite():
     task = task_of(np.tile(np.arange(6), 10), (30, 12, 18))
-    with pytest.raises(ProbeError, match=r"expected \(60, D\)"):
+    with pytest.raises(DataError, match=r"expected \(60, D\)"):
         probe(torch.zeros(59, 4), task)
-    with pytest.raises(ProbeError, match="not finite"):
+    with pytest.raises(DataError, match="not finite"):
         probe(torch.full((60, 4), float("nan")), task)
 
 
@@ -168,12 +168,12 @@ def test_command_probes_before_and_after_and_goes_on_where_it_stopped(corpus, tm
     (tmp_path / "runs" / "qqp.matchpyramid.original.seed0" / "model").mkdir(parents=True)
     (tmp_path / "runs" / "qqp.esim.original.seed0").mkdir()  # not finished
     record = tmp_path / "probing.json"
-    arguments = ["probe", "--corpus", str(corpus), "--json", str(record), "--train", "8", "--dev", "4"]
+    arguments = ["--corpus", str(corpus), "--json", str(record), "--train", "8", "--dev", "4"]
     arguments += ["--test", "8", "--threads", "1"]
 
     def run(*more):
         with pytest.raises(SystemExit) as done:
-            main([*arguments, *more])
+            script.run(main, [*arguments, *more])
         return done.value.code, capsys.readouterr().err
 
     assert run(str(before))[0] == 0
@@ -210,5 +210,5 @@ def test_recurrent_networks_are_probed_on_their_pooled_outputs():
 
 
 def test_record_must_have_a_folder(tmp_path):
-    with pytest.raises(ProbeError, match="does not exist"):
+    with pytest.raises(DataError, match="does not exist"):
         ProbeRecord.open(tmp_path / "none" / "p.json", ProbeConfig(), {})

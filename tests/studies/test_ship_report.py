@@ -10,7 +10,7 @@ import pytest
 from matching.evaluation.pair_evaluation import evaluate
 from matching.evaluation.perturbations import invariances
 from mobilebert_export.cli import main
-from studies.length_bias.recorded_runs import RecordError
+from mobilebert_runtime.errors import DataError
 from studies.shipped.claims import claims
 from studies.shipped.records import (
     OTHERS,
@@ -291,7 +291,7 @@ def test_dominated_by_hand():
 )
 def test_a_record_that_is_none_is_named(tmp_path, name, content, message):
     put(tmp_path, name, content)
-    with pytest.raises(RecordError, match=message) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         ShipRecords.load(tmp_path)
     assert f"{name}.json" in str(caught.value)
 

@@ -1,6 +1,9 @@
-"""The study of the debiasing methods: one start, one number of steps, every method, both tests.
+"""The debiasing methods compared: one start, one number of steps, every method, both tests.
 
-A record is a JSON file of its own, so that a finished method is not run again and a killed one goes on.
+    python -m studies.debiasing.compare --data ../shared/data/qqp --out results/debiasing/encoder \
+        --runs runs/debiasing/encoder
+
+A record is a JSON file of its own, so that a finished method is not run again and an interrupted one goes on.
 """
 
 from __future__ import annotations
@@ -11,27 +14,32 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from scipy.special import softmax
 from torch import Tensor
+from typer import Option
 
 import models
 from distill.teacher_logits import teacher_logits
 from matching.data.datasets import DEV_PAIRS, DataSet, Examples, training_part
 from matching.data.labelled_pairs import LabelledPairs
+from matching.data.mining import mine_pairs
 from matching.evaluation.pair_evaluation import evaluate
 from matching.evaluation.score_calibration import fit_settings
 from matching.length_bias.bias_audit import load_quartiles
 from matching.length_bias.length_divergence import CATEGORIES
 from matching.length_bias.length_prior import adjusted
-from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from studies.common.paper_data import HeldOut, held_out_parts
+from studies.common.paper_data import HeldOut, held_out_parts, paper_data
+from studies.common.records import read_all, read_json, write_text
+from studies.common.script import Out, Runs, Seeds, Threads, console, run
 from studies.debiasing.methods import (
+    METHODS,
     DebiasedTrainingSet,
     DebiasingInput,
     Method,
@@ -40,7 +48,9 @@ from studies.debiasing.methods import (
     find_method,
     missing_label,
 )
+from studies.debiasing.report import draw, page
 from training.encoded_pairs import swap_flags
+from training.fit_matcher import TRAINING
 from training.initial_model import start_directory, start_model
 from training.loop import Batch, LoopConfig, ResumeError, total_steps, train
 from training.matchers import WORD_NETWORKS, EncoderMatcher, Matcher, build_matcher, load_matcher
@@ -55,8 +65,58 @@ RESAMPLES = 2000
 Miner = Callable[..., list[Pair]]
 
 
+def main(
+    out: Out,
+    runs: Runs,
+    data: Annotated[str, Option(help="qqp, twitter_url, or a folder of labelled pairs.")] = "qqp",
+    data_root: Annotated[Path | None, Option(help="Folder of the named data sets.")] = None,
+    start: Annotated[
+        str,
+        Option(
+            help="What all methods start from: the encoder of shipped, minilm or a directory, or a random "
+            "matchpyramid, bimpm or esim."
+        ),
+    ] = "shipped",
+    teacher: Annotated[
+        Path | None, Option(help="Model directory of a classifier fine-tuned on the (biased) pairs.")
+    ] = None,
+    method: Annotated[list[str] | None, Option(help="Only this method (repeat for more).")] = None,
+    seeds: Seeds = None,
+    epochs: Annotated[float, Option(help="Passes over the labelled pairs.")] = 1.0,
+    max_pairs: Annotated[int | None, Option(min=1, help="At most so many labelled pairs.")] = None,
+    threads: Threads = 1,
+) -> None:
+    """Train and test every method that has no record yet; then OUT/report.md and report.png of all records.
+
+    Without --method: all methods that the options allow, those with a teacher if one is given.
+    """
+    torch.set_num_threads(threads)
+    names = method or [
+        name for name, row in METHODS.items() if teacher or not (row.needs_teacher or row.needs_extra)
+    ]
+    for name in names:
+        find_method(name)
+    folder = paper_data(data, data_root)
+    config = RunConfig(epochs=epochs, max_pairs=max_pairs)
+    if start in WORD_NETWORKS:
+        config = replace(config, learning_rate=TRAINING[start].learning_rate)
+    for seed in seeds or [0]:
+        comparison = Comparison(folder, start, replace(config, seed=seed), out, runs, mine_pairs, teacher)
+        for name in names:
+            record = comparison.run(name)
+            fair = record["test"]["adversarial"]
+            console().print(
+                f"{name}, seed {seed}: {record['training']['seconds']:.0f} s, accuracy "
+                f"{record['test']['accuracy']:.4f}, adversarial {fair['accuracy']:.4f}, "
+                f"gap {fair['tpr_gap']['value']}"
+            )
+    found = read_all(out, "*.seed*.json")  # also those of earlier calls
+    write_text(out / "report.md", f"{page(found)}\n![Accuracy and true positive rates](report.png)\n")
+    draw(found, out / "report.png")
+
+
 @dataclass(frozen=True)
-class StudySettings:
+class RunConfig:
     """What all methods share."""
 
     epochs: float = 1.0  # over the labelled pairs; every method takes as many steps
@@ -67,14 +127,14 @@ class StudySettings:
 
 
 @dataclass(frozen=True)
-class Study:
+class Comparison:
     """Where everything comes from and goes to."""
 
     data: DataSet  # pairs, with train.tsv and test.tsv
     start: (
         str  # a model as in `training.initial_model`, of which the encoder is taken; or a word-level matcher
     )
-    settings: StudySettings
+    config: RunConfig
     out: Path  # of the records
     runs: Path  # of models, checkpoints and the teacher's logits
     mine: Miner
@@ -82,7 +142,7 @@ class Study:
 
     def record_path(self, name: str) -> Path:
         """Where the record of a method lies once it is finished."""
-        return self.out / f"{name}.seed{self.settings.seed}.json"
+        return self.out / f"{name}.seed{self.config.seed}.json"
 
     def run(self, name: str) -> dict[str, Any]:
         """Train a method unless its model is there, test it unless its record is there; returns the record.
@@ -105,19 +165,19 @@ class Study:
         if path.is_file():
             return _checked(path, sources)
         trained = method.trained_as or name
-        folder = self.runs / f"{trained}.seed{self.settings.seed}"
+        folder = self.runs / f"{trained}.seed{self.config.seed}"
         _claim(folder / "sources.json", sources)
         if not (folder / "model").is_dir():
             self._train(debiased_training_set(trained, self._material(method, teacher)), folder)
         record = {
             "method": name,
             "summary": method.summary,
-            "seed": self.settings.seed,
+            "seed": self.config.seed,
             "data": self.data.name,
             "start": self.start,
             "teacher": str(teacher) if teacher else None,
             "sources": sources,
-            "training": json.loads((folder / "training.json").read_text(encoding="utf-8")),
+            "training": read_json(folder / "training.json"),
         }
         record |= self._test(name, folder)
         self.out.mkdir(parents=True, exist_ok=True)
@@ -130,8 +190,8 @@ class Study:
         examples, dev, _ = training_part(
             self.data,
             "original",
-            seed=self.settings.seed,
-            max_pairs=self.settings.max_pairs,
+            seed=self.config.seed,
+            max_pairs=self.config.max_pairs,
             max_dev=DEV_PAIRS,
         )
         return LabelledPairs(examples.pairs, examples.labels), dev, held_out_parts(self.data)[0]
@@ -148,10 +208,10 @@ class Study:
     def _sources(self, teacher: Path | None) -> dict[str, Any]:
         """What a run depends on, by content; a run that goes on must depend on the same."""
         hashes = self._hashes | ({"teacher": _weights_hash(teacher)} if teacher else {})
-        return {"start": self.start, "sha256": hashes, "settings": asdict(self.settings)}
+        return {"start": self.start, "sha256": hashes, "settings": asdict(self.config)}
 
     def _material(self, method: Method, teacher: Path | None) -> DebiasingInput:
-        plain = DebiasingInput(self._parts[0], self.settings.seed)
+        plain = DebiasingInput(self._parts[0], self.config.seed)
         if teacher is not None and method.needs_teacher:
             plain = replace(plain, teacher_logits=self._teacher_logits(teacher, plain.labelled.pairs))
         if teacher is not None and method.needs_extra:
@@ -165,13 +225,13 @@ class Study:
         pairs, labels = plain.labelled
         known = [*pairs, *self._parts[1].pairs, *self._parts[2].examples.pairs]
         texts = [text for pair in pairs for text in pair]
-        mined = self.mine(texts, PROPOSALS * len(texts), known=known, seed=self.settings.seed)
+        mined = self.mine(texts, PROPOSALS * len(texts), known=known, seed=self.config.seed)
         own, place = plain.prior.category(pairs), plain.prior.category(mined)
         chosen = []
         for category in CATEGORIES:
             label, missing = missing_label(labels[own == category], plain.prior.overall)
             free = np.flatnonzero(place == category)
-            rng = np.random.default_rng((self.settings.seed, category))
+            rng = np.random.default_rng((self.config.seed, category))
             chosen.append(rng.permutation(free)[: round(TRIES[label] * missing)])
         return [mined[row] for row in np.concatenate(chosen)]
 
@@ -182,13 +242,12 @@ class Study:
 
     def _train(self, plan: DebiasedTrainingSet, folder: Path) -> None:
         """Fine-tune the start; leaves training.json and, at the very end, model/ in `folder`."""
-        settings = self.settings
         matcher = self._fresh_matcher()
         prepared = matcher.prepare(plan.labelled.pairs)
-        shared = LoopConfig(settings.epochs, settings.batch_size, settings.learning_rate, seed=settings.seed)
-        steps = total_steps(len(self._parts[0].pairs), shared)
-        batches = -(-len(plan.labelled.pairs) // settings.batch_size)
-        config = LoopConfig(steps / batches, settings.batch_size, settings.learning_rate, seed=settings.seed)
+        size, rate, seed = self.config.batch_size, self.config.learning_rate, self.config.seed
+        steps = total_steps(len(self._parts[0].pairs), LoopConfig(self.config.epochs, size, rate, seed=seed))
+        batches = -(-len(plan.labelled.pairs) // size)
+        config = LoopConfig(steps / batches, size, rate, seed=seed)
         terms = [torch.from_numpy(part).float() for part in (plan.targets, plan.weights, plan.expert)]
 
         def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
@@ -196,12 +255,12 @@ class Study:
             index = torch.from_numpy(batch.index)
             return debiasing_loss(logits, *(term[index] for term in terms)), {}
 
-        facts = {"categories": self._balance(plan)}
-        train(matcher.network, prepared.lengths, loss, config, folder, name="training", facts=facts)
+        metadata = {"categories": self._balance(plan)}
+        train(matcher.network, prepared.lengths, loss, config, folder, name="training", facts=metadata)
         matcher.save(folder / "model")
 
     def _fresh_matcher(self) -> Matcher:
-        seed = self.settings.seed
+        seed = self.config.seed
         if self.start in WORD_NETWORKS:
             return build_matcher(self.start, seed=seed)
         network = start_model(self.start, "pair_classifier", seed=seed)
@@ -263,7 +322,7 @@ class Study:
 
     def _right_path(self, name: str) -> Path:
         """Which test pairs a method got right, for paired comparisons."""
-        return self.runs / f"{name}.seed{self.settings.seed}.right.npy"
+        return self.runs / f"{name}.seed{self.config.seed}.right.npy"
 
 
 def _difference(own: np.ndarray, other: np.ndarray) -> dict[str, float]:
@@ -286,7 +345,7 @@ def _claim(path: Path, sources: dict[str, Any]) -> None:
 
 def _checked(path: Path, sources: dict[str, Any]) -> dict[str, Any]:
     """A JSON file whose `sources` are these."""
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = read_json(path)
     if found.get("sources") != sources:
         raise ResumeError(
             f"{path}: is of a run from {found.get('sources')}, this one is from {sources}; "
@@ -305,5 +364,9 @@ def _hash(*texts: str) -> str:
 def _weights_hash(directory: Path) -> str:
     path = directory / "model.safetensors"
     if not path.is_file():
-        raise models.ModelError(f"{path}: no such file; give a model directory")
+        raise ModelError(f"{path}: no such file; give a model directory")
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    run(main)

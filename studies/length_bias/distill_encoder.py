@@ -3,6 +3,8 @@
 The stand-in for pretrained weights of a size that nobody publishes as a package. The widths differ, so every
 feature map of the student is compared through a linear map of its own that is learned along and then dropped
 (TinyBERT, Jiao et al. 2020, Eq. 8-9).
+
+    python -m studies.length_bias.distill_encoder --corpus TEXT.txt --out runs/bert-tiny
 """
 
 from __future__ import annotations
@@ -11,19 +13,24 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from typer import Option
 
+import models
 from distill.init.student import factorise_embedding, freeze
 from distill.losses import normalised_feature_map_transfer
+from matching.data.pairs import read_pairs
 from mobilebert_runtime.errors import DataError, ModelError
+from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import EncoderConfig, build
-from models.layers import Encoder, EncoderOutput
+from models.layers import Encoder, EncoderOutput, encoder_of
+from studies.common.script import Force, Threads, console, run, shown
 from studies.length_bias.representations import MAX_LENGTH, bert_representations, mean_pooled
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs
 from training.loop import Batch, LoopConfig, train
@@ -40,6 +47,52 @@ class RepresentationWeights:
     sentence: float = 1.0  # 1 − cosine of the mapped mean-pooled embedding and the teacher's
     pooled: float = 1.0  # 1 − cosine of the mapped pooler output and the teacher's mean-pooled embedding
     similarity: float = 5.0  # squared difference of the cosines between the texts of a batch, unmapped
+
+
+def main(
+    corpus: Annotated[list[Path], Option(help="Text, a paragraph a line (.txt, .xz, .gz); may be repeated.")],
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    student: Annotated[str, Option(help="Preset of the student, a plain BERT.")] = "bert-tiny",
+    teacher: Annotated[str, Option(help="minilm, or the model directory of a wider BERT.")] = "minilm",
+    sentences: Annotated[int, Option(min=1, help="Training texts drawn from the corpus.")] = 50_000,
+    epochs: Annotated[float, Option(help="Passes over them.")] = 1.0,
+    batch_size: Annotated[int, Option(help="Texts a step.")] = 32,
+    lr: Annotated[float, Option(help="Peak learning rate.")] = 1.5e-3,
+    sts: Annotated[
+        Path | None, Option(help="Labelled similar sentences (STS-B) to measure before and after.")
+    ] = None,
+    seed: Annotated[int, Option(help="Of the draw, the first layers and the order.")] = 0,
+    threads: Threads = 2,
+    force: Force = False,
+) -> None:
+    """Distil a small BERT encoder from a larger one on plain text, before any task.
+
+    Word embeddings start as the truncated SVD of the teacher's; then feature maps, sentence embeddings and
+    the pooled output are matched. Leaves OUT/model, to fine-tune with `train-matcher --arch OUT/model`, and
+    OUT/representations.json.
+    """
+    refuse_finished(out / "model", force=force)
+    source = models.find_directory(teacher)
+    network, tokenizer = encoder_of(models.load_pretrained(source)), PairTokenizer.load(source)
+    similar = None
+    if sts is not None:
+        table = read_pairs(sts)
+        if table.labels is None:
+            raise DataError(f"{sts}: has no column of similarities; expected score or label")
+        similar = (table.pairs, table.labels)
+    torch.set_num_threads(threads)
+    with console().status("drawing sentences"):
+        texts = draw_texts(corpus, sentences, seed=seed)
+    pairs = sum(not isinstance(text, str) for text in texts)
+    console().print(f"{len(texts):,} texts, {pairs:,} of them two sentences")
+    metadata = {"teacher": shown(teacher), "student": student, "corpus": [path.name for path in corpus]}
+    metadata |= {"texts_of_two_sentences": pairs, "threads": threads}
+    loop = LoopConfig(epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
+    config = models.preset(student)
+    encoder, _ = distil_encoder(
+        config, network, tokenizer, texts, loop, out, similar=similar, metadata=metadata
+    )
+    models.save_pretrained(encoder, out / "model", tokenizer_from=source)
 
 
 class ProjectedStudent(nn.Module):
@@ -126,7 +179,7 @@ def distil_encoder(
     *,
     weights: RepresentationWeights = RepresentationWeights(),
     similar: tuple[Sequence[Pair], np.ndarray] | None = None,
-    facts: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> tuple[Encoder, dict[str, Any]]:
     """Teach a fresh student of shape `config` on `texts`; returns it and the record of `training.loop.train`.
 
@@ -140,7 +193,7 @@ def distil_encoder(
         weights: of the parts of the loss.
         similar: sentence pairs and their (N,) similarities; the record then holds Spearman's correlation of
             them with the cosine of mean-pooled embeddings: teacher, student before, student after.
-        facts: what else the record shall say.
+        metadata: what else the record shall say.
 
     Raises:
         ModelError: as `inherit_embeddings`.
@@ -161,7 +214,7 @@ def distil_encoder(
             target = teacher(**inputs, capture=True)
         return representation_loss(projected_student, target, inputs, weights)
 
-    known = dict(facts or {}) | {"weights": asdict(weights), "student_config": config.to_dict()}
+    known = dict(metadata or {}) | {"weights": asdict(weights), "student_config": config.to_dict()}
 
     def evaluate() -> dict[str, float]:
         return {"sts_spearman": similarity_correlation(student, tokenizer, *similar)} if similar else {}
@@ -224,3 +277,7 @@ def similarity_correlation(
         for side in (0, 1)
     )
     return float(spearmanr(F.cosine_similarity(left, right).numpy(), scores).statistic)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,22 +1,30 @@
-"""Which networks SentLen probes, and the record of what it found: Table 3 of Jiang et al. 2022."""
+"""How much of a text's length can be read off a network's representation of it: Table 3 of Jiang et al. 2022.
+
+python -m studies.length_bias.probe bimpm esim minilm --runs runs/length_bias --corpus TEXT.txt \
+        --json results/length_bias/probing.json
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import torch
 from torch import Tensor
+from typer import Argument, Option
 
 import models
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.layers import encoder_of
-from studies.length_bias.recorded_runs import read_json
+from studies.common.markdown import with_interval
+from studies.common.records import read_json
+from studies.common.script import Threads, console, run
 from studies.length_bias.representations import bert_representations
-from studies.length_bias.sentlen import BINS, MAJORITY, ProbeConfig, ProbeError, SentLen, probe
+from studies.length_bias.sentlen import BINS, MAJORITY, ProbeConfig, SentLen, probe, sentlen
 from training.matchers import WordMatcher, build_matcher, load_matcher
 
 RECURRENT = ("bimpm", "esim")
@@ -39,6 +47,48 @@ class Subject:
         return " ".join(filter(None, [self.arch, self.state, self.data, f"seed {self.seed}"]))
 
 
+def main(
+    corpus: Annotated[list[Path], Option(help="Text, a paragraph a line (.txt, .xz, .gz); may be repeated.")],
+    json_file: Annotated[Path, Option("--json", help="The record; what it holds already is not redone.")],
+    model: Annotated[
+        list[str] | None,
+        Argument(help="Before training: bimpm, esim, minilm, or the model directory of an encoder."),
+    ] = None,
+    runs: Annotated[
+        Path | None, Option(help="Folder of trained matchers, as studies.length_bias.table2 leaves it.")
+    ] = None,
+    train: Annotated[int, Option(min=1, help="Sentences a length bin to train the classifier on.")] = 2000,
+    dev: Annotated[int, Option(min=1, help="Sentences a bin to stop it by.")] = 500,
+    test: Annotated[int, Option(min=1, help="Sentences a bin to test it on.")] = 1000,
+    seed: Annotated[int, Option(help="Of the drawn sentences.")] = 0,
+    random_networks: Annotated[
+        int, Option(min=1, help="Random bimpm and esim networks to average over.")
+    ] = 3,
+    threads: Threads = 2,
+) -> None:
+    """Probe representations for sentence length: SentLen of Conneau et al. 2018, six bins of 5 to 28 words.
+
+    A small classifier is trained on frozen representations: the max-pooled BiLSTM outputs of BiMPM and ESIM,
+    the averaged output layer and the [CLS] output of a BERT. Of the trained matchers those of the original
+    training sets are probed, as in the paper.
+    """
+    torch.set_num_threads(threads)
+    wanted = subjects(model or [], runs, random_networks)
+    drawn = {"corpus": [path.name for path in corpus], "per_bin": [train, dev, test], "seed": seed}
+    record = ProbeRecord.open(json_file, ProbeConfig(), drawn)
+    with console().status("drawing sentences"):
+        task = sentlen(corpus, (train, dev, test), seed)
+    for subject in wanted:
+        if record.has(subject):
+            console().print(f"{subject.name}: there already")
+            continue
+        with console().status(subject.name):
+            rows = record.add(subject, representations(subject, task.texts), task)
+        for row in rows:
+            value = with_interval(row["accuracy"], row["interval"], 4)
+            console().print(f"{subject.name} {row['representation']}: {value}")
+
+
 def subjects(names: Sequence[str], runs: Path | None, random_networks: int) -> list[Subject]:
     """Networks before training by name, and the trained ones of a folder of runs.
 
@@ -49,7 +99,7 @@ def subjects(names: Sequence[str], runs: Path | None, random_networks: int) -> l
         random_networks: how many of a recurrent architecture.
 
     Raises:
-        ProbeError: nothing to probe, or `runs` is no folder.
+        DataError: nothing to probe, or `runs` is no folder.
         ModelError: a name is neither a packaged encoder nor a directory.
     """
     found = []
@@ -61,13 +111,13 @@ def subjects(names: Sequence[str], runs: Path | None, random_networks: int) -> l
             found.append(Subject(_arch(source, name), "untrained", None, 0, source))
     if runs is not None:
         if not runs.is_dir():
-            raise ProbeError(f"{runs}: no such folder; `mobilebert reproduce length-bias` makes it")
+            raise DataError(f"{runs}: no such folder; studies.length_bias.table2 makes it")
         for model in sorted(runs.glob(f"*.{_TRAINED_ON}.seed*/model")):
             data, arch, _, seed = model.parent.name.split(".")
             if arch != "matchpyramid":
                 found.append(Subject(arch, "trained", data, int(seed.removeprefix("seed")), model))
     if not found:
-        raise ProbeError("nothing to probe: name models, or give --runs with finished runs")
+        raise DataError("nothing to probe: name models, or give --runs with finished runs")
     return found
 
 
@@ -105,8 +155,8 @@ class ProbeRecord:
             task: what tells this task from another: corpus, sizes, seed.
 
         Raises:
-            ProbeError: the file holds another task or classifier.
-            RecordError: it is no JSON.
+            DataError: the file holds another task or classifier.
+            DataError: it is no JSON.
         """
         settings = {
             "task": task | {"words": [[b.start, b.stop - 1] for b in BINS]},
@@ -116,12 +166,12 @@ class ProbeRecord:
         if path.is_file():
             values = read_json(path)
             if any(values.get(name) != value for name, value in settings.items()):
-                raise ProbeError(
+                raise DataError(
                     f"{path}: holds another task or classifier; use its settings or another --json"
                 )
             return cls(path, config, values)
         if not path.parent.is_dir():
-            raise ProbeError(f"{path}: the folder {path.parent} does not exist; make it first")
+            raise DataError(f"{path}: the folder {path.parent} does not exist; make it first")
         return cls(path, config, settings | {"majority": MAJORITY, "rows": []})
 
     def has(self, subject: Subject) -> bool:
@@ -147,3 +197,7 @@ def _arch(source: Path, name: str) -> str:
     """The preset a model directory has the shape of, else the name of the directory."""
     config = models.read_config(source)
     return next((preset for preset, known in models.PRESETS.items() if known == config), Path(name).name)
+
+
+if __name__ == "__main__":
+    run(main)

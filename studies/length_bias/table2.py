@@ -1,7 +1,9 @@
-"""The runs behind Table 2 and Figure 2 of Jiang et al. 2022: train a matcher, test it on both test sets.
+"""The trainings behind Table 2 and Figure 2 of Jiang et al. 2022: train a matcher, test it on both test sets.
 
-One *cell* is a data set, an architecture, a training set and a seed. Its record is a JSON file of its own, so
-that any number of processes can work through disjoint parts of the table, and a killed one goes on.
+    python -m studies.length_bias.table2 --out results/length_bias --runs runs/length_bias
+
+Every run without a record is trained; an interrupted one goes on where it was, and processes with different
+data sets, architectures or seeds can work side by side.
 """
 
 from __future__ import annotations
@@ -11,28 +13,30 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import torch
 from scipy.special import softmax
+from typer import BadParameter, Option
 
-from matching.data.datasets import DEV_PAIRS, Examples, TrainSet, training_part
+from matching.data.datasets import DEV_PAIRS, TRAIN_SETS, Examples, TrainSet, training_part
 from matching.evaluation import metrics
 from matching.evaluation.confidence_intervals import RESAMPLES, classification_intervals
 from matching.length_bias.length_divergence import CATEGORIES
-from mobilebert_runtime.files import write_json
-from studies.common.paper_data import held_out_parts, paper_data
+from studies.common.paper_data import PAPER_DATA, held_out_parts, paper_data
+from studies.common.records import recorded
+from studies.common.script import Out, Runs, Seeds, Threads, console, run
 from training.fit_matcher import TRAINING, fit, loop_config
 from training.matchers import WordMatcher, build_matcher
 
 # Architecture → training pairs at most: what one core can do in minutes; the paper trains on all.
 MAX_PAIRS = {"matchpyramid": 30_000, "esim": 10_000, "bimpm": 10_000, "bert-tiny": 15_000}
-PAPER_ARCHITECTURES = tuple(MAX_PAIRS)
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One run of the table."""
+class RunConfig:
+    """Which matcher, trained on what."""
 
     data: str
     arch: str
@@ -45,17 +49,62 @@ class Cell:
         return f"{self.data}.{self.arch}.{self.train_set}.seed{self.seed}"
 
 
-def cells(
+def main(
+    out: Out,
+    runs: Runs,
+    arch: Annotated[list[str] | None, Option(help="Only this architecture (repeat for more).")] = None,
+    data: Annotated[list[str] | None, Option(help="Only this data set (repeat for more).")] = None,
+    train_set: Annotated[list[str] | None, Option(help="Only original, or only adversarial.")] = None,
+    seeds: Seeds = None,
+    init: Annotated[Path | None, Option(help="Model directory that bert-tiny starts from.")] = None,
+    init_description: Annotated[
+        str | None, Option(help="Where those weights are from, for the records.")
+    ] = None,
+    data_root: Annotated[Path | None, Option(help="Folder of the data sets.")] = None,
+    max_pairs: Annotated[int | None, Option(min=1, help="Another cap on training pairs.")] = None,
+    threads: Threads = 1,
+) -> None:
+    """Train and test every run of Table 2 that has no record yet."""
+    datas = _known("--data", data, PAPER_DATA)
+    archs = _known("--arch", arch, MAX_PAIRS)
+    train_sets = _known("--train-set", train_set, TRAIN_SETS)
+    torch.set_num_threads(threads)
+    for config in run_configs(datas, archs, train_sets, seeds or [0]):  # type: ignore[arg-type]
+        record = recorded(
+            out / "cells" / f"{config.name}.json",
+            lambda config=config: run_one(  # type: ignore[misc]
+                config,
+                runs,
+                data_root=data_root,
+                init=init,
+                init_description=init_description,
+                max_pairs=max_pairs,
+            ),
+        )
+        tests = {
+            name: {k: round(v, 4) for k, v in test.items() if isinstance(v, float)}
+            for name, test in record["tests"].items()
+        }
+        console().print(f"{config.name}: {record['seconds_with_evaluation']:.0f} s, {tests}")
+
+
+def _known(flag: str, asked: list[str] | None, known: Iterable[str]) -> list[str]:
+    for name in asked or ():
+        if name not in known:
+            raise BadParameter(f"{name!r} is unknown; expected one of {', '.join(known)}", param_hint=flag)
+    return asked or list(known)
+
+
+def run_configs(
     data: Iterable[str], archs: Iterable[str], train_sets: Iterable[TrainSet], seeds: Iterable[int]
-) -> Iterator[Cell]:
-    """All cells; both training sets of a data set and architecture follow each other."""
+) -> Iterator[RunConfig]:
+    """All runs; both training sets of a data set and architecture follow each other."""
     for seed, arch, name, train_set in product(seeds, archs, data, train_sets):
-        yield Cell(name, arch, train_set, seed)
+        yield RunConfig(name, arch, train_set, seed)
 
 
-def run_cell(
-    cell: Cell,
-    out: Path,
+def run_one(
+    config: RunConfig,
     runs: Path,
     *,
     data_root: Path | None = None,
@@ -63,37 +112,36 @@ def run_cell(
     init_description: str | None = None,
     max_pairs: int | None = None,
 ) -> dict[str, Any]:
-    """Train (or take up) one matcher, test it, write `out`/cells/NAME.json; returns the record.
+    """Train (or take up) one matcher and test it; returns the record.
 
     Args:
-        cell: which run.
-        out: folder of the records.
-        runs: folder of the trained matchers, one folder a cell.
-        data_root: see `studies.common.paper_data.paper_data`.
+        config: which run.
+        runs: folder of the trained matchers, one folder a run.
+        data_root: see `paper_data`.
         init: model directory that bert-tiny starts from.
         init_description: what the record says about it.
         max_pairs: another cap than the table's.
     """
-    data = paper_data(cell.data, data_root)
-    settings = TRAINING[cell.arch]
-    examples, dev, facts = training_part(
+    data = paper_data(config.data, data_root)
+    settings = TRAINING[config.arch]
+    examples, dev, metadata = training_part(
         data,
-        cell.train_set,
-        seed=cell.seed,
-        max_pairs=max_pairs or MAX_PAIRS[cell.arch],
+        config.train_set,
+        seed=config.seed,
+        max_pairs=max_pairs or MAX_PAIRS[config.arch],
         max_dev=DEV_PAIRS,
         equal_size=True,
     )
-    folder = runs / cell.name
+    folder = runs / config.name
     started = time.monotonic()
     matcher = build_matcher(
-        cell.arch,
-        seed=cell.seed,
-        init=init if cell.arch == "bert-tiny" else None,
+        config.arch,
+        seed=config.seed,
+        init=init if config.arch == "bert-tiny" else None,
         max_tokens=settings.max_tokens,
     )
-    config = loop_config(settings, len(examples), cell.seed)
-    training = fit(matcher, examples, dev, config, folder, swap=settings.swap, facts=facts)
+    loop = loop_config(settings, len(examples), config.seed)
+    training = fit(matcher, examples, dev, loop, folder, swap=settings.swap, facts=metadata)
     matcher.save(folder / "model")
     tests: dict[str, Any] = {}
     for part in held_out_parts(data):
@@ -102,14 +150,14 @@ def run_cell(
         for name, rows in (("original", everything), ("adversarial", part.adversarial)):
             tests[part.prefix + name] = figures(part.examples.take(rows), logits[rows], part.category[rows])
     steps = training.get("steps_run", training["steps"])
-    record = {
-        "arch": cell.arch,
-        "data": cell.data,
-        "train_set": cell.train_set,
-        "seed": cell.seed,
+    return {
+        "arch": config.arch,
+        "data": config.data,
+        "train_set": config.train_set,
+        "seed": config.seed,
         "config": training["config"] | asdict(settings),
-        **facts,
-        "sizes": "original and adversarial training sets of a cell have the same number of pairs",
+        **metadata,
+        "sizes": "original and adversarial training sets of a comparison have the same number of pairs",
         "epochs_run": steps * settings.batch_size / len(examples),
         "best_step": training.get("best_step", steps),
         "seconds": training["seconds"],
@@ -118,12 +166,9 @@ def run_cell(
         "curve": training["curve"],
         "early_stopping": training["evaluations"],
         "vectors": matcher.vectors.source if isinstance(matcher, WordMatcher) else None,
-        "init": (init_description or "random weights") if cell.arch == "bert-tiny" else None,
+        "init": (init_description or "random weights") if config.arch == "bert-tiny" else None,
         "tests": tests,
     }
-    (out / "cells").mkdir(parents=True, exist_ok=True)
-    write_json(out / "cells" / f"{cell.name}.json", record)
-    return record
 
 
 def figures(examples: Examples, logits: np.ndarray, category: np.ndarray) -> dict[str, Any]:
@@ -185,3 +230,7 @@ def _ranking(labels: np.ndarray, scores: np.ndarray, groups: list[str]) -> dict[
 
 def _interval_of_mean(values: np.ndarray) -> tuple[float, float]:
     return metrics.bootstrap(lambda rows: float(values[rows].mean()), len(values), resamples=RESAMPLES)
+
+
+if __name__ == "__main__":
+    run(main)

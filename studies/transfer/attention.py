@@ -1,25 +1,65 @@
-"""Attention distributions of teacher and student, head beside head (MobileBERT appendix C, Figure 3)."""
+"""Attention distributions of teacher and student, head beside head (MobileBERT appendix C, Figure 3).
+
+python -m studies.transfer.attention --out results/transfer/attention.png
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from tokenizers import Tokenizer
+from typer import Option
 
-from mobilebert_runtime.errors import UserError
+import models
+from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models.layers import Encoder
+from models.layers import Encoder, encoder_of
+from studies.common.plots import panels, save
+from studies.common.records import check_outputs
+from studies.common.script import Force, run, shown
+from training.initial_model import start_directory
 
-MAX_LENGTH = 64  # tokens; more cannot be read in a picture
+MAX_LENGTH = 64  # tokens; more cannot be read in a plot
 
 
-class PictureError(UserError):
-    """Layers or heads that the models do not have, or two models that read other tokens."""
+def main(
+    out: Annotated[Path, Option(help="PNG to make; the numbers lie beside it as .json.")],
+    teacher: Annotated[str, Option(help="minilm, shipped, or a model directory.")] = "minilm",
+    student: Annotated[str, Option(help="The same.")] = "shipped",
+    pair: Annotated[tuple[str, str], Option(help="Two texts.")] = (
+        "How do I reset my phone?",
+        "What is the way to restore a phone to factory settings?",
+    ),
+    layers: Annotated[str, Option(help="Which layers, from 1, separated by commas.")] = "1,6",
+    heads: Annotated[int, Option(min=1, help="The first so many heads.")] = 6,
+    force: Force = False,
+) -> None:
+    """Draw the attention of teacher and student; write how far each student head diverges.
+
+    The numbers: the divergence of each student head from the teacher's of the same number, and from its
+    nearest.
+    """
+    numbers = out.with_suffix(".json")
+    check_outputs(out, numbers, force=force)
+    try:
+        wanted = [int(part) for part in layers.split(",")]
+    except ValueError as error:
+        raise OptionError(f"--layers {layers!r}: expected numbers separated by commas") from error
+    maps = [attention_maps(load_encoder(name), start_directory(name), pair) for name in (teacher, student)]
+    rows = draw(maps[0], maps[1], wanted, heads, out)
+    names = {"teacher": shown(teacher), "student": shown(student)}
+    write_json(numbers, names | {"pair": pair, "tokens": maps[0].tokens, "layers": rows})
+
+
+def load_encoder(name: str) -> Encoder:
+    """The encoder of minilm, shipped or a model directory."""
+    return encoder_of(models.load_pretrained(start_directory(name)))
 
 
 @dataclass(frozen=True)
@@ -68,15 +108,13 @@ def compare(teacher: AttentionMaps, student: AttentionMaps, layers: Sequence[int
     """For each layer, counted from 1: the divergence of each head from its own and its best counterpart.
 
     Raises:
-        PictureError: see there.
+        OptionError: see there.
     """
     if teacher.tokens != student.tokens:
-        raise PictureError(
-            "teacher and student cut the pair into other tokens; give models of one vocabulary"
-        )
+        raise OptionError("teacher and student cut the pair into other tokens; give models of one vocabulary")
     most = min(len(teacher.layers), len(student.layers))
     if not layers or min(layers) < 1 or max(layers) > most:
-        raise PictureError(f"--layers {','.join(map(str, layers))}: both models have layers 1 to {most}")
+        raise OptionError(f"--layers {','.join(map(str, layers))}: both models have layers 1 to {most}")
     rows = []
     for layer in layers:
         found = divergence(teacher.layers[layer - 1], student.layers[layer - 1])
@@ -104,24 +142,19 @@ def draw(
         out: the file.
 
     Raises:
-        PictureError: as `compare`.
+        OptionError: as `compare`.
     """
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     rows = compare(teacher, student, layers)
-    shown = min(heads, *(len(maps.layers[layer - 1]) for maps in (teacher, student) for layer in layers))
+    count_shown = min(
+        heads, *(len(maps.layers[layer - 1]) for maps in (teacher, student) for layer in layers)
+    )
     size, count = len(teacher.tokens), 2 * len(layers)
     panel = max(1.7, 0.1 * size)
-    figure, axes = plt.subplots(
-        count, shown, figsize=(panel * shown + 1.2, panel * count + 0.6), squeeze=False, layout="constrained"
-    )
+    figure, axes = panels(panel + 0.2, panel + 0.1, count_shown, count)
     image: Any = None
     for i, row in enumerate(rows):
         for j, (who, maps) in enumerate((("teacher", teacher), ("student", student))):
-            for head in range(shown):
+            for head in range(count_shown):
                 axis = axes[2 * i + j, head]
                 image = axis.imshow(
                     maps.layers[row["layer"] - 1][head],
@@ -137,6 +170,9 @@ def draw(
                 axis.set_yticks(range(len(labels)), labels, fontsize=max(3, min(6, 120 // size)))
             axes[2 * i + j, 0].set_ylabel(f"layer {row['layer']} · {who}", fontsize=8)
     figure.colorbar(image, ax=axes, shrink=0.5, label="attention of the row's token")
-    figure.savefig(out, dpi=130, format="png")
-    plt.close(figure)
+    save(figure, out)
     return rows
+
+
+if __name__ == "__main__":
+    run(main)

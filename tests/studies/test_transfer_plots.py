@@ -1,4 +1,4 @@
-"""Promise of the pictures: they show the models' own distributions, and the numbers beside them are Eq. 3."""
+"""Promise of the plots: they show the models' own distributions, and the numbers beside them are Eq. 3."""
 
 import json
 from dataclasses import replace
@@ -9,11 +9,10 @@ import torch
 from matplotlib import image
 
 from distill.losses import attention_transfer
-from mobilebert_runtime.errors import OutputError
+from mobilebert_runtime.errors import DataError, OptionError, OutputError
 from models import EncoderConfig, build, save_pretrained
-from studies.common.picture_command import Subject, picture
-from studies.transfer import training_curves as curves
-from studies.transfer.attention_maps import AttentionMaps, PictureError, attention_maps, compare, divergence
+from studies.transfer import attention, curves
+from studies.transfer.attention import AttentionMaps, attention_maps, compare, divergence
 from tests.helpers.networks import randomise
 from tests.helpers.texts import MINILM
 
@@ -61,24 +60,24 @@ def directories(tmp_path):
 
 def test_command_draws_attention_and_writes_its_numbers(directories, tmp_path):
     out = tmp_path / "a.png"
-    picture(Subject.ATTENTION, out=out, **directories, pair=PAIR, layers="1,2", heads=2)
+    attention.main(out=out, **directories, pair=PAIR, layers="1,2", heads=2)
     assert image.imread(out).shape[0] > 200
     record = json.loads((tmp_path / "a.json").read_text())
     assert (record["teacher"], record["student"]) == ("teacher", "student")
     assert [row["layer"] for row in record["layers"]] == [1, 2]
     assert str(tmp_path) not in json.dumps(record)
     with pytest.raises(OutputError, match="--force"):
-        picture(Subject.ATTENTION, out=out, **directories, pair=PAIR, layers="1")
-    with pytest.raises(PictureError, match="both models have layers 1 to 2"):
-        picture(Subject.ATTENTION, out=tmp_path / "b.png", **directories, pair=PAIR, layers="3")
-    with pytest.raises(PictureError, match="'x': expected numbers"):
-        picture(Subject.ATTENTION, out=tmp_path / "b.png", **directories, pair=PAIR, layers="x")
+        attention.main(out=out, **directories, pair=PAIR, layers="1")
+    with pytest.raises(OptionError, match="both models have layers 1 to 2"):
+        attention.main(out=tmp_path / "b.png", **directories, pair=PAIR, layers="3")
+    with pytest.raises(OptionError, match="'x': expected numbers"):
+        attention.main(out=tmp_path / "b.png", **directories, pair=PAIR, layers="x")
     assert not (tmp_path / "b.png").exists()
 
 
 def test_other_tokens_are_a_named_error():
     teacher = maps(0)
-    with pytest.raises(PictureError, match="one vocabulary"):
+    with pytest.raises(OptionError, match="one vocabulary"):
         compare(teacher, replace(teacher, tokens=["a", *teacher.tokens[1:]]), [1])
 
 
@@ -89,13 +88,11 @@ def test_command_draws_curves_of_records(tmp_path):
         "evaluations": [{"step": 150, "dev_accuracy": 0.8}],
     }
     (tmp_path / "joint.json").write_text(json.dumps(record))
-    picture(Subject.CURVES, [tmp_path / "joint.json"] * 2, out=tmp_path / "c.png")
+    curves.main([tmp_path / "joint.json"] * 2, out=tmp_path / "c.png")
     one = image.imread(tmp_path / "c.png").shape
-    picture(Subject.CURVES, [tmp_path / "joint.json"], out=tmp_path / "d.png")
+    curves.main([tmp_path / "joint.json"], out=tmp_path / "d.png")
     assert one[1] > 1.5 * image.imread(tmp_path / "d.png").shape[1]
     for text, message in (("{}", "not a training record"), ('{"curve": []}', "no point")):
         (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(curves.DataError, match=message):
-            picture(Subject.CURVES, [tmp_path / "bad.json"], out=tmp_path / "e.png")
-    with pytest.raises(curves.DataError, match="no record given"):
-        picture(Subject.CURVES, out=tmp_path / "e.png")
+        with pytest.raises(DataError, match=message):
+            curves.main([tmp_path / "bad.json"], out=tmp_path / "e.png")
