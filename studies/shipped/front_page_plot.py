@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mobilebert_runtime.files import write_json
-from studies.length_bias.recorded_runs import read_json
+from studies.common.records import read_json
 
 OURS, TODAY, TEACHER = "#2f6690", "#c8553d", "#8a8a8a"
 BASE = "matcher-m.int8"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mobilebert_runtime.errors import DataError
-from studies.length_bias.recorded_runs import read_json
+from studies.common.records import read_json
 
 QQP = "qqp-test"
 TRANSFERS = {"twitter_url": "Twitter-URL", "mrpc": "MRPC"}  # never trained on when they are tests here
