@@ -1,4 +1,4 @@
-"""`mobilebert bench`: interleaved latency of artefacts, of the papers' networks; records as a page."""
+"""`mobilebert bench`: interleaved latency of artefacts; all records as a page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,9 +7,7 @@ from typer import Argument, Option
 
 
 def bench(
-    artefacts: Annotated[
-        list[str], Argument(help="Artefact folders; or: history [FOLDER OF RECORDS]; or: paper.")
-    ],
+    artefacts: Annotated[list[str], Argument(help="Artefact folders; or: history [FOLDER OF RECORDS].")],
     threads: Annotated[int, Option(help="Threads of the runtime.")] = 1,
     seq_len: Annotated[int | None, Option(help="Refuse artefacts of another sequence length.")] = None,
     sessions: Annotated[int, Option(help="Interleaved sessions per artefact, a process each.")] = 7,
@@ -28,10 +26,6 @@ def bench(
         bool, Option("--profile", help="Add each runtime's own profile: time by kind of operator.")
     ] = False,
     retries: Annotated[int, Option(help="Repeat a session this often while the machine is troubled.")] = 2,
-    table: Annotated[str, Option(help="For paper: 7 (norms and activations) or models.")] = "7",
-    cache: Annotated[Path, Option(help="For paper: where its models are, or are made.")] = Path(
-        "artefacts/paper"
-    ),
     out: Annotated[
         Path | None, Option(help="Write OUT.json, OUT.md, OUT.png; for history, the page.")
     ] = None,
@@ -40,8 +34,6 @@ def bench(
     """Measure artefacts in one interleaved run: load, first, warm-up, steady, memory.
 
     `mobilebert bench history results/bench --out history.html` draws every recorded run over commits.
-    `mobilebert bench paper --table 7` exports the networks of a paper's latency table with random weights
-    (minutes, once) and sets its ratios beside the printed ones.
     """
     if artefacts[0] == "history" and not Path("history").is_dir():
         from android_bench.history import write_history
@@ -58,17 +50,10 @@ def bench(
     from android_bench.progress import session_progress
     from android_bench.sample_pairs import PAIRS
     from matching.data.pairs import read_pairs
-    from studies.latency import paper_tables as paper
 
     if out:
         check_free(out, force=force)
     texts = read_pairs(pairs) if pairs else None
-    remade = paper.find_table(table) if artefacts == ["paper"] and not Path("paper").is_dir() else None
-    if remade:
-        from mobilebert_export.console import progress_console
-        from studies.latency.paper_models import export_table
-
-        artefacts = [str(folder) for folder in export_table(remade, cache, progress_console())]
     candidates = name_candidates(artefacts, threads, seq_len=seq_len, pythons=python or ())
     with session_progress() as begin:
         run = measure(
@@ -81,10 +66,8 @@ def bench(
             progress=begin("sessions"),
         )
     record = Record.of(run, instructions=instructions, profiled=profile)
-    if out and remade:
-        paper.write_paper(record, remade, out, force=force)
-    elif out:
+    if out:
         write_bench(record, out, force=force)
     console = Console()
     console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
-    console.print(Markdown(paper.paper_markdown(record, remade) if remade else bench_markdown(record)))
+    console.print(Markdown(bench_markdown(record)))

@@ -3,7 +3,7 @@
     python -m studies.kronecker.curve --runs runs/kronecker --results results/kronecker \
         --teacher runs/teacher/model --test ../shared/data/qqp/test.tsv --pairs ../shared/data/qqp/dev.tsv
 
-Exports every trained model of a cell (`mobilebert reproduce kronecker`) as float and int8 TFLite, as the cost
+Exports every trained model of a cell (studies.kronecker.table6) as float and int8 TFLite, as the cost
 model chooses, factored and multiplied out (a form that the cost model chooses everywhere is the same file),
 measures all of them in one interleaved run and writes curve.json, curve.md and curve-latency.png. With
 `--pairs`, int8 may cost a student half a point on them: products go back to float until it holds. Accuracy is
@@ -11,14 +11,13 @@ that of the files as the cost model chooses them, each in its own runtime. Artef
 made again.
 """
 
-import argparse
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
+from typer import Option
 
 from android_bench.latency import compare
 from matching.data.labelled_pairs import LabelledPairs, read_labelled
@@ -26,9 +25,12 @@ from mobilebert_export.exporter import ExportRequest, export
 from mobilebert_export.scoring import open_scorer
 from mobilebert_export.verification import VerificationError
 from mobilebert_runtime.files import write_json
+from studies.common.plots import panels, save
+from studies.common.records import read_json, write_text
+from studies.common.script import console, run
 from studies.kronecker.out_of_domain import figures
 
-FORMS = ("auto", "factored", "materialised")
+LOWERINGS = ("auto", "factored", "materialised")
 QUANTS = ("none", "int8")
 # Latency is that of the longest, padded.
 LENGTHS = (32, 128)
@@ -59,7 +61,7 @@ def export_all(
                 except VerificationError as error:
                     found.append(row | {"failed": str(error).partition(": ")[2]})
                     continue
-            report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+            report = read_json(folder / "report.json")
             layers = [layer["form"] for layer in report["kronecker"]]
             if form == "auto":
                 chosen = set(layers)
@@ -82,64 +84,71 @@ def accuracy(folder: Path, test: LabelledPairs) -> float:
     return float(figures(test.labels, scores, scorer.threshold)["accuracy"])
 
 
-def main() -> None:
-    """Export, measure, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--teacher", type=Path, required=True)
-    parser.add_argument("--artefacts", type=Path, default=Path("artefacts/kronecker"))
-    parser.add_argument("--beside", type=Path, action="append", default=[], help="other artefact folders")
-    parser.add_argument("--cell", action="append", help="names of records; default: all of seed 0")
-    parser.add_argument("--test", type=Path, required=True, help="labelled test pairs")
-    parser.add_argument("--pairs", type=Path, help="labelled development pairs")
-    parser.add_argument("--sessions", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.0)
-    chosen = parser.parse_args()
-    chosen.artefacts.mkdir(parents=True, exist_ok=True)
-    console = Console(stderr=True)
-    names = chosen.cell or sorted(p.stem for p in (chosen.results / "cells").glob("*.seed0.json"))
-    records = {n: json.loads((chosen.results / "cells" / f"{n}.json").read_text("utf-8")) for n in names}
-    rows = export_all("teacher", chosen.teacher, chosen.artefacts, ("auto",), None, console)
+def main(
+    runs: Annotated[
+        Path, Option(help="Folder of the trained students, as studies.kronecker.table6 leaves it.")
+    ],
+    results: Annotated[Path, Option(help="Folder of the records, and for curve.json, .md and .png.")],
+    teacher: Annotated[Path, Option(help="The teacher's model directory.")],
+    test: Annotated[Path, Option(help="Labelled test pairs.")],
+    pairs: Annotated[
+        Path | None, Option(help="Labelled development pairs: int8 may cost half a point.")
+    ] = None,
+    artefacts: Annotated[Path, Option(help="Where the artefacts are, or are made.")] = Path(
+        "artefacts/kronecker"
+    ),
+    beside: Annotated[list[Path] | None, Option(help="Another artefact folder (repeat for more).")] = None,
+    run_names: Annotated[
+        list[str] | None, Option("--run", help="Name of a record; default: all of seed 0.")
+    ] = None,
+    sessions: Annotated[int, Option(help="Interleaved sessions per artefact, a process each.")] = 5,
+    seconds: Annotated[float, Option(help="Steady measurement per session.")] = 1.0,
+) -> None:
+    """Export every trained student in float and int8, factored and multiplied out; measure and draw them."""
+    artefacts.mkdir(parents=True, exist_ok=True)
+    others, progress = beside or [], console()
+    names = run_names or sorted(p.stem for p in (results / "cells").glob("*.seed0.json"))
+    records = {name: read_json(results / "cells" / f"{name}.json") for name in names}
+    rows = export_all("teacher", teacher, artefacts, ("auto",), None, progress)
     for name in names:
-        rows += export_all(name, chosen.runs / name / "model", chosen.artefacts, FORMS, chosen.pairs, console)
-    measured, test = [row for row in rows if "failed" not in row], read_labelled(chosen.test)
-    run = compare(
-        [*(chosen.artefacts / row["folder"] for row in measured), *chosen.beside],
-        sessions=chosen.sessions,
-        seconds=chosen.seconds,
+        rows += export_all(name, runs / name / "model", artefacts, LOWERINGS, pairs, progress)
+    measured, labelled = [row for row in rows if "failed" not in row], read_labelled(test)
+    timed = compare(
+        [*(artefacts / row["folder"] for row in measured), *others],
+        sessions=sessions,
+        seconds=seconds,
     )
     base = "teacher-none-auto"
     for row in measured:
-        row["ms"] = run.summary(row["folder"])["p50_ms"]
-        row["time_of_float_teacher"] = run.ratio(base, row["folder"])
+        row["ms"] = timed.summary(row["folder"])["p50_ms"]
+        row["time_of_float_teacher"] = timed.ratio(base, row["folder"])
         if row["cell"] in records:
             row["parameters"] = records[row["cell"]]["parameters"]
         if row["form"] == "auto":
-            row["accuracy"] = accuracy(chosen.artefacts / row["folder"], test)
+            row["accuracy"] = accuracy(artefacts / row["folder"], labelled)
             row["kept"] = row["accuracy"] / measured[0]["accuracy"]
-    beside = [
+    beside_rows = [
         {"folder": path.name, "bytes": sum(f.stat().st_size for f in path.glob("model.*"))}
-        | {"ms": run.summary(path.name)["p50_ms"], "time_of_float_teacher": run.ratio(base, path.name)}
-        for path in chosen.beside
+        | {"ms": timed.summary(path.name)["p50_ms"], "time_of_float_teacher": timed.ratio(base, path.name)}
+        for path in others
     ]
     result = {
         "command": " ".join(["python", *sys.argv]),
-        "machine": run.machine,
-        "sessions": len(run.sessions),
-        "troubled_sessions": len(run.troubles()),
+        "machine": timed.machine,
+        "sessions": len(timed.sessions),
+        "troubled_sessions": len(timed.troubles()),
         "rows": rows,
-        "beside": beside,
+        "beside": beside_rows,
     }
-    write_json(chosen.results / "curve.json", result)
-    (chosen.results / "curve.md").write_text(to_markdown(result), encoding="utf-8")
-    draw(measured, chosen.results / "curve-latency.png")
+    write_json(results / "curve.json", result)
+    write_text(results / "curve.md", to_markdown(result))
+    draw(measured, results / "curve-latency.png")
 
 
 def to_markdown(result: dict[str, Any]) -> str:
     """The rows as a page."""
     lines = [
-        "# Kronecker and low-rank forms: accuracy, size, latency",
+        "# Kronecker and low-rank factors: accuracy, size, latency",
         "",
         f"`{result['command']}`",
         "",
@@ -167,10 +176,7 @@ def to_markdown(result: dict[str, Any]) -> str:
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Accuracy over latency, a colour a model, a marker a number format."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure, ((axes,),) = panels(7.5, 4.5)
     cells = sorted({row["cell"] for row in rows})
     for number, cell in enumerate(cells):
         for quant, marker in zip(QUANTS, ("o", "s"), strict=True):
@@ -186,8 +192,8 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
             )
     axes.set(xlabel="time / float teacher, form chosen by the cost model", ylabel="test accuracy, %")
     axes.legend(fontsize="x-small")
-    figure.savefig(path, dpi=120)
+    save(figure, path)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -7,7 +7,6 @@ Rounds visit all models of all recipes in turn, so that a machine that slows dow
 go into `quantize/kronecker_costs.py` by hand.
 """
 
-import argparse
 import sys
 import tempfile
 import time
@@ -15,21 +14,24 @@ from collections.abc import Callable
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from scipy.optimize import nnls
 from torch import Tensor, nn
+from typer import Argument, Option
 
 from android_bench.machine import describe
 from mobilebert_export.console import silenced
 from mobilebert_export.exporter import quantise
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from models.kronecker.factored_layers import KroneckerLinear
 from quantize.kronecker_costs import OperatorCosts, Work, factored_work, linear_work
 from quantize.kronecker_lowering import TwoStepLinear
 from quantize.recipes import RECIPES
+from studies.common.script import run
 
 # (n, m) of MiniLM's matrices, each whole and as (m1, n1, rank): blocks, several blocks, a low-rank matrix.
 LAYERS: dict[tuple[int, int], list[tuple[int, int, int]]] = {
@@ -143,51 +145,52 @@ def assess(rows: list[dict[str, Any]], costs: OperatorCosts, works: list[Work]) 
     }
 
 
-def main() -> None:
-    """Measure everything and write the record."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--recipe", action="append", choices=list(RECIPES))
-    chosen = parser.parse_args()
-    recipes = [RECIPES[name] for name in chosen.recipe or RECIPES]
+def main(
+    out: Annotated[Path, Argument(help="The record.")],
+    rounds: Annotated[int, Option(min=1, help="Turns, four inferences of every model each.")] = 20,
+    recipe: Annotated[list[str] | None, Option(help="Only this recipe (repeat for more).")] = None,
+) -> None:
+    """Measure every layer in every recipe's runtime and fit the cost model."""
+    if unknown := [name for name in recipe or () if name not in RECIPES]:
+        raise OptionError(f"--recipe {unknown[0]!r} is unknown; expected one of {', '.join(RECIPES)}")
+    recipes = [RECIPES[name] for name in recipe or RECIPES]
     torch.set_num_threads(1)
     given = probes()
-    runs: list[tuple[str, int, Callable[[], object]]] = []
+    calls: list[tuple[str, int, Callable[[], object]]] = []
     with tempfile.TemporaryDirectory() as scratch:
         for number, probe in enumerate(given):
             x = torch.randn(1, probe["tokens"], probe["n"])
-            for target in sorted({recipe.target for recipe in recipes}):
+            for target in sorted({one.target for one in recipes}):
                 plain = Path(scratch) / f"{number}-{target}"
                 write = write_tflite if target == "tflite" else write_onnx
                 with silenced():
                     write(_Probe(probe["module"], probe["m"]), x, plain)
-                for recipe in recipes:
-                    if recipe.target != target:
+                for one in recipes:
+                    if one.target != target:
                         continue
                     file = plain
-                    if recipe.quant != "none":
-                        file = Path(scratch) / f"{number}-{recipe.name}"
+                    if one.quant != "none":
+                        file = Path(scratch) / f"{number}-{one.name}"
                         with silenced():
-                            quantise(plain, file, recipe, {"x": x.numpy()})
-                    runs.append((recipe.name, number, runner(file, target, x.numpy())))
-        samples: dict[tuple[str, int], list[float]] = {(name, number): [] for name, number, _ in runs}
-        for _ in range(chosen.rounds):
-            for name, number, run in runs:
+                            quantise(plain, file, one, {"x": x.numpy()})
+                    calls.append((one.name, number, runner(file, target, x.numpy())))
+        samples: dict[tuple[str, int], list[float]] = {(name, number): [] for name, number, _ in calls}
+        for _ in range(rounds):
+            for name, number, call in calls:
                 for _ in range(4):
                     started = time.perf_counter()
-                    run()
+                    call()
                     samples[name, number].append(1e6 * (time.perf_counter() - started))
     fitted = {}
-    for recipe in recipes:
+    for one in recipes:
         works = [probe["work"] for probe in given]
-        times = np.array([np.percentile(samples[recipe.name, i], PERCENTILE) for i in range(len(given))])
+        times = np.array([np.percentile(samples[one.name, i], PERCENTILE) for i in range(len(given))])
         costs = fit(times, works)
         rows = [
             {key: probe[key] for key in ("layer", "form", "tokens")} | {"us": round(float(us), 1)}
             for probe, us in zip(given, times, strict=True)
         ]
-        fitted[recipe.name] = {
+        fitted[one.name] = {
             "costs": asdict(costs),
             "fit": assess(rows, costs, works),
             "times": rows,
@@ -195,11 +198,11 @@ def main() -> None:
     record = {
         "command": " ".join(["python", *sys.argv]),
         "machine": describe(),
-        "statistic": f"percentile {PERCENTILE} of {4 * chosen.rounds} inferences, {chosen.rounds} rounds, µs",
+        "statistic": f"percentile {PERCENTILE} of {4 * rounds} inferences, {rounds} rounds, µs",
         "recipes": fitted,
     }
-    write_json(chosen.out, record)
+    write_json(out, record)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -9,22 +9,22 @@ matrix (Eq. 2-5), no factors are formed. Shapes are ranked by their mean error o
 keeps the best of every kind of layer.
 """
 
-import argparse
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
-from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
+from typer import Argument, Option
 
 from mobilebert_runtime.files import write_json
 from models import load_pretrained
 from models.kronecker.factored_layers import patches
 from models.kronecker.shape_search import divisors
 from models.layers import encoder_of
+from studies.common.script import console, run
 
 KEPT = 12
 Shape = tuple[int, int, int, int, int]  # m1, n1, m2, n2, products
@@ -51,25 +51,23 @@ def error(weight: Tensor, shape: Shape) -> float:
     return float((squares[rank:].sum() / squares.sum()).sqrt())
 
 
-def main() -> None:
+def main(
+    out: Annotated[Path, Argument(help="The record.")],
+    model: Annotated[Path, Option(help="Model directory.")],
+    part: Annotated[float, Option(help="Parameters that stay, of one matrix.")],
+) -> None:
     """Rank the shapes of every kind of layer."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--part", type=float, required=True, help="parameters that stay, of one matrix")
-    chosen = parser.parse_args()
-    console = Console()
     errors: dict[str, dict[Shape, list[float]]] = defaultdict(lambda: defaultdict(list))
     layers = [
         (name, module.weight.detach().double())
-        for name, module in encoder_of(load_pretrained(chosen.model)).named_modules()
+        for name, module in encoder_of(load_pretrained(model)).named_modules()
         if isinstance(module, nn.Linear) and name.startswith("encoder.")
     ]
     for name, weight in track(layers, "layers"):
         kind = name.split(".", 3)[3]  # encoder.layer.0.output.dense → output.dense
-        for shape in shapes(*weight.shape, int(chosen.part * weight.numel())):
+        for shape in shapes(*weight.shape, int(part * weight.numel())):
             errors[kind][shape].append(error(weight, shape))
-    result: dict[str, Any] = {"command": " ".join(["python", *sys.argv]), "part": chosen.part, "kinds": {}}
+    result: dict[str, Any] = {"command": " ".join(["python", *sys.argv]), "part": part, "kinds": {}}
     for kind, found in errors.items():
         ranked = sorted(found, key=lambda shape: sum(found[shape]))
         best = [
@@ -79,9 +77,9 @@ def main() -> None:
         ]
         result["kinds"][kind] = {"shapes": len(ranked), "nearest": best}
         named = ", ".join(f"{s[0]}×{s[1]} ⊗ {s[2]}×{s[3]}, {s[4]} products" for s in ranked[:3])
-        console.print(f"{kind}: {len(ranked)} shapes; nearest: {named}", highlight=False, soft_wrap=True)
-    write_json(chosen.out, result)
+        console().print(f"{kind}: {len(ranked)} shapes; nearest: {named}")
+    write_json(out, result)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

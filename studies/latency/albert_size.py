@@ -9,8 +9,10 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Annotated
 
 import torch
+from typer import Argument
 
 from mobilebert_export.console import silenced
 from mobilebert_export.onnx_writer import write_float_onnx
@@ -18,12 +20,13 @@ from mobilebert_export.tflite_writer import write_float_tflite
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.files import write_json
 from models import build, preset
+from studies.common.script import run
 
 PRESET, SEQ_LEN, OPSET = "albert-base", 128, 20
 
 
-def main(out: Path) -> None:
-    """Export both and write the record."""
+def main(out: Annotated[Path, Argument(help="The record.")]) -> None:
+    """Export albert-base as TFLite and ONNX and record the sizes."""
     model = build(preset(PRESET), seed=0)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -53,4 +56,4 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run(main)

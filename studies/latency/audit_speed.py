@@ -1,11 +1,10 @@
 """How fast and in how much memory `mobilebert audit` reads a file larger than one would keep in memory.
 
-    .venv/bin/python -m studies.latency.audit_speed --rows 5000000 --out results/length_bias/audit-speed.json
+    python -m studies.latency.audit_speed --rows 5000000 --out results/length_bias/audit-speed.json
 
 The file is synthetic: words drawn from a seeded vocabulary, 3 to 30 a text, about one pair in three positive.
 """
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -16,8 +15,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from typer import Option
+
+from mobilebert_runtime.files import write_json
+from studies.common.script import run
 
 CHUNK = 100_000  # rows written at a time
 
@@ -41,27 +45,26 @@ def write_pairs(path: Path, rows: int, seed: int = 0) -> None:
             )
 
 
-def main() -> None:
+def main(
+    out: Annotated[Path, Option(help="The record.")],
+    rows: Annotated[int, Option(min=1, help="Rows of the file.")] = 5_000_000,
+) -> None:
     """Write the file, audit it in a process of its own, record seconds and peak memory."""
-    parser = argparse.ArgumentParser(description="How fast `mobilebert audit` reads a large file.")
-    parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         pairs, report = Path(scratch) / "pairs.tsv", Path(scratch) / "audit.json"
         # In another process: a child's peak memory counts from that of the process that starts it.
-        writer = multiprocessing.get_context("spawn").Process(target=write_pairs, args=(pairs, options.rows))
+        writer = multiprocessing.get_context("spawn").Process(target=write_pairs, args=(pairs, rows))
         writer.start()
         writer.join()
         if writer.exitcode:
-            raise SystemExit(f"writing {options.rows:,} rows failed")
+            raise SystemExit(f"writing {rows:,} rows failed")
         command = [sys.executable, "-m", "mobilebert_export", "audit", str(pairs), "--json", str(report)]
         load = os.getloadavg()[0]
         started = time.monotonic()
         subprocess.run(command, check=True)
         seconds = time.monotonic() - started
         record = {
-            "rows": options.rows,
+            "rows": rows,
             "bytes": pairs.stat().st_size,
             "seconds": round(seconds, 2),
             "peak_mib": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, 1),
@@ -72,10 +75,9 @@ def main() -> None:
                 c["positive"] + c["negative"] for c in json.loads(report.read_text())["categories"]
             ),
         }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_json(out, record)
     sys.stdout.write(f"{json.dumps(record)}\n")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

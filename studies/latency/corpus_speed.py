@@ -1,17 +1,20 @@
 """Tokens a second of one core: the library's batches, words remembered, and the whole build.
 
-python -m studies.latency.corpus_speed TEXT.txt OUT.json   (some megabytes, a blank line between documents)
+    python -m studies.latency.corpus_speed TEXT.txt results/transfer/corpus-speed.json
 
 Processor seconds, not wall-clock: other work on the machine then costs little.
 """
 
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from typer import Argument
+
+from studies.common.script import run
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
@@ -31,7 +34,10 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - start, result
 
 
-def main(text: Path, out: Path) -> None:
+def main(
+    text: Annotated[Path, Argument(help="Some megabytes of text, a blank line between documents.")],
+    out: Annotated[Path, Argument(help="The record.")],
+) -> None:
     """Measure each way once over the whole slice and write the record."""
     vocabulary = models.packaged_directory("minilm")
     took, sentences = seconds(
@@ -62,4 +68,4 @@ def main(text: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    run(main)

@@ -6,16 +6,16 @@ Every variant is converted, quantised with the int8 recipe on the bundled calibr
 first pairs of the file; its logits are compared with those of the PyTorch model.
 """
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from typer import Argument, Option
 
 import models
 from matching.data.pairs import read_pairs
@@ -33,6 +33,9 @@ from quantize.calibration_data import encode_calibration
 from quantize.equalisation import equalise
 from quantize.recipes import find_recipe
 from quantize.tflite_int8 import quantize_tflite
+from studies.common.plots import panels, save
+from studies.common.records import write_text
+from studies.common.script import run
 
 SIGNATURE = "serving_default"
 
@@ -100,21 +103,20 @@ def measure(
     return np.concatenate(rows), operators
 
 
-def main() -> None:
-    """Measure all variants and write equalisation.json, .md and .png."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pairs", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=800)
-    parser.add_argument("--seq-len", type=int, default=64)
-    chosen = parser.parse_args()
+def main(
+    file: Annotated[Path, Argument(metavar="PAIRS", help="Labelled pairs.")],
+    out: Annotated[Path, Option(help="Folder for equalisation.json, .md and .png.")],
+    count: Annotated[int, Option(min=1, help="The first so many pairs.")] = 800,
+    seq_len: Annotated[int, Option(min=1, help="Tokens of a pair.")] = 64,
+) -> None:
+    """Measure int8 files with and without folding and equalisation."""
     directory = models.shipped_directory()
     tokenizer, settings = PairTokenizer.load(directory), models.MatcherSettings.load(directory)
-    table = read_pairs(chosen.pairs)
-    pairs = table.pairs[: chosen.count]
-    encoded = tokenizer.encode(pairs, chosen.seq_len)
-    labels = np.asarray(table.labels[: chosen.count]).astype(int)
-    calibration = encode_calibration(samples.calibration_pairs(), tokenizer, chosen.seq_len)
+    table = read_pairs(file)
+    pairs = table.pairs[:count]
+    encoded = tokenizer.encode(pairs, seq_len)
+    labels = np.asarray(table.labels[:count]).astype(int)
+    calibration = encode_calibration(samples.calibration_pairs(), tokenizer, seq_len)
 
     def decide(logits: NDArray[np.float32]) -> NDArray[np.bool_]:
         return probabilities(logits, settings, pairs) >= settings.threshold
@@ -125,8 +127,8 @@ def main() -> None:
         expected = torch.cat([shipped(*batch) for batch in zip(*tensors, strict=True)]).numpy()
     found = []
     for name, network in variants(calibration):
-        logits, operators = measure(network, encoded, calibration, chosen.seq_len)
-        work = count_work(network, chosen.seq_len)
+        logits, operators = measure(network, encoded, calibration, seq_len)
+        work = count_work(network, seq_len)
         error = logits - expected
         found.append(
             {
@@ -139,17 +141,17 @@ def main() -> None:
                 "graphs": operators,
             }
         )
-    chosen.out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     record = {
         "command": " ".join(["python", *sys.argv]),
         "pairs": len(labels),
-        "seq_len": chosen.seq_len,
+        "seq_len": seq_len,
         "float_accuracy": float((decide(expected) == labels).mean()),
         "variants": found,
     }
-    write_json(chosen.out / "equalisation.json", record)
-    (chosen.out / "equalisation.md").write_text(to_markdown(record), encoding="utf-8")
-    draw(record, chosen.out / "equalisation.png")
+    write_json(out / "equalisation.json", record)
+    write_text(out / "equalisation.md", to_markdown(record))
+    draw(record, out / "equalisation.png")
 
 
 def to_markdown(record: dict[str, Any]) -> str:
@@ -175,22 +177,17 @@ def to_markdown(record: dict[str, Any]) -> str:
 
 def draw(record: dict[str, Any], path: Path) -> None:
     """The rms error of the logits per variant, logarithmic."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     names = [one["variant"] for one in record["variants"]]
     errors = [one["rms_logit_error"] for one in record["variants"]]
-    figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+    figure, ((axes,),) = panels(8, 3)
     axes.scatter(errors, names, color=["#4477aa"] * 3 + ["#ee6677"] * 3)
     for name, error in zip(names, errors, strict=True):
         axes.annotate(f"{error:.3f}", (error, name), xytext=(8, -4), textcoords="offset points")
     axes.set(xscale="log", xlabel="rms error of int8 logits", xlim=(min(errors) / 2, max(errors) * 3))
     axes.grid(axis="x", alpha=0.3)
     axes.invert_yaxis()
-    figure.savefig(path, dpi=120)
+    save(figure, path)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

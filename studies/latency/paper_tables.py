@@ -13,7 +13,10 @@ import numpy as np
 from android_bench import statistics
 from android_bench.latency import BenchError, Comparison
 from android_bench.latency_record import Record
-from android_bench.latency_report import bench_markdown, pyplot, write_files
+from android_bench.latency_report import bench_markdown, write_files
+from studies.common.markdown import table as markdown_table
+from studies.common.markdown import with_interval
+from studies.common.plots import panels, save
 
 QUANTS = ("none", "int8")
 SEQ_LEN = 128
@@ -100,28 +103,24 @@ def paper_markdown(record: Record, table: PaperTable) -> str:
         f"Time relative to {base}, {SEQ_LEN} tokens, batch 1, random weights. The paper: a Pixel 4 with four "
         f"threads, TensorFlow Lite of 2020. Here: {record.comparison.machine['cpu']}, {threads} thread(s)."
     )
-    lines = [
-        f"# {table.title}",
-        "",
-        how,
-        "",
-        "| | Pixel 4 ms | Pixel 4 | fp32 | int8 | fp32 ms | int8 ms | int8 operators outside XNNPACK |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    head = ["", "Pixel 4 ms", "Pixel 4", "fp32", "int8", "fp32 ms", "int8 ms"]
+    lines = []
     for row, entry in zip(rows, table.rows, strict=True):
         fp32, int8 = (row["here"][quant] for quant in QUANTS)
-        cells = (
-            row["label"],
-            "–" if row["published_ms"] is None else f"{row['published_ms']:.0f}",
-            "–" if row["published"] is None else f"{row['published']:.2f}",
-            _with_interval(fp32),
-            _with_interval(int8),
-            f"{fp32['median_ms']:.1f}",
-            f"{int8['median_ms']:.1f}",
-            _outside(record.facts[f"{entry.name}-int8"]),
+        lines.append(
+            [
+                row["label"],
+                with_interval(row["published_ms"], None, 0),
+                with_interval(row["published"], None, 2),
+                with_interval(fp32["ratio"], fp32["interval"], 2),
+                with_interval(int8["ratio"], int8["interval"], 2),
+                f"{fp32['median_ms']:.1f}",
+                f"{int8['median_ms']:.1f}",
+                _outside(record.facts[f"{entry.name}-int8"]),
+            ]
         )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", bench_markdown(record)])
+    page = markdown_table([*head, "int8 operators outside XNNPACK"], lines)
+    return "\n\n".join([f"# {table.title}", how, page, bench_markdown(record)])
 
 
 def write_paper(record: Record, table: PaperTable, stem: Path, *, force: bool = False) -> list[Path]:
@@ -134,8 +133,7 @@ def write_paper(record: Record, table: PaperTable, stem: Path, *, force: bool = 
 
 def plot(rows: list[dict[str, Any]], title: str, path: Path) -> None:
     """Bars of the ratios: the paper's, fp32 here, int8 here."""
-    plt = pyplot()
-    figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
+    figure, ((axis,),) = panels(8, 4)
     place = np.arange(len(rows))
     series = (
         ("Pixel 4 (paper)", [row["published"] or 0 for row in rows]),
@@ -149,8 +147,7 @@ def plot(rows: list[dict[str, Any]], title: str, path: Path) -> None:
     axis.axhline(1, color="grey", lw=0.8)
     axis.set(ylabel="time relative to the base", title=title)
     axis.legend()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _ratio(run: Comparison, base: str, candidate: str) -> dict[str, Any]:
@@ -162,13 +159,6 @@ def _ratio(run: Comparison, base: str, candidate: str) -> dict[str, Any]:
         "interval": [float(low), float(high)] if known else None,
         "median_ms": float(np.median(after)),
     }
-
-
-def _with_interval(found: Mapping[str, Any]) -> str:
-    if found["interval"] is None:
-        return f"{found['ratio']:.2f}"
-    low, high = found["interval"]
-    return f"{found['ratio']:.2f} ({low:.2f}–{high:.2f})"
 
 
 def _outside(facts: Mapping[str, Any]) -> str:

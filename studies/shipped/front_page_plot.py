@@ -9,12 +9,14 @@ a time is a ratio to it; milliseconds of different runs are never mixed.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from typer import Option
 
 from mobilebert_runtime.files import write_json
 from studies.common.records import read_json
+from studies.common.script import run
 
 OURS, TODAY, TEACHER = "#2f6690", "#c8553d", "#8a8a8a"
 BASE = "matcher-m.int8"
@@ -139,16 +141,15 @@ def draw(figures: dict[str, Any], out: Path) -> None:
     plt.close(figure)
 
 
-def main() -> None:
-    """Read the records, write the picture and the figures it shows."""
-    parser = argparse.ArgumentParser(description="Draw the picture of README.md.")
-    parser.add_argument("--ship", type=Path, default=Path("results/ship"), help="records of the matchers")
-    parser.add_argument("--out", type=Path, default=Path("results/front_page"), help="folder of the picture")
-    given = parser.parse_args()
-    figures = read_figures(given.ship, given.out)
-    write_json(given.out / "front-page.json", figures)
-    draw(figures, given.out / "front-page.png")
+def main(
+    ship: Annotated[Path, Option(help="Records of the matchers.")] = Path("results/ship"),
+    out: Annotated[Path, Option(help="Folder of the plot.")] = Path("results/front_page"),
+) -> None:
+    """Read the records, draw the plot of README.md and write the figures it shows."""
+    figures = read_figures(ship, out)
+    write_json(out / "front-page.json", figures)
+    draw(figures, out / "front-page.png")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

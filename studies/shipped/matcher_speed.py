@@ -10,26 +10,27 @@ and backwards, so that a change of the machine's speed meets all of them; a rati
 same block. Each pair is a call of its own, as an application makes them.
 """
 
-import argparse
 import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+from typer import Argument, Option
 
 from android_bench import machine, statistics
 from matching.data.pairs import read_pairs
 from matching.evaluation.perturbations import sample
 from mobilebert_export.scoring import open_scorer
 from mobilebert_runtime.files import write_json
+from studies.common.script import run
 from studies.shipped.cosine_baseline import SentenceEncoder
 
 Pair = tuple[str, str]
-BLOCK = 16  # pairs of a turn: short beside the machine's moods
+BLOCK = 16  # pairs of a turn: short beside the machine's drift
 WARM_UP = 8
 
 
@@ -51,27 +52,26 @@ def time_all(
     return {name: np.array(times) for name, times in took.items()}
 
 
-def main() -> None:
-    """Time the matchers and write the record."""
-    parser = argparse.ArgumentParser(description="Time matchers against each other, one pair at a time.")
-    parser.add_argument("data", type=Path, help="pairs")
-    parser.add_argument("out", type=Path, help="the record")
-    parser.add_argument("--matcher", action="append", default=[], help="NAME=model directory or artefact")
-    parser.add_argument("--cosine", action="append", default=[], help="NAME, or NAME=encoder.onnx")
-    parser.add_argument("--base", help="name the ratios are to; default: the first matcher")
-    parser.add_argument("--pairs", type=int, default=512)
-    given = parser.parse_args()
+def main(
+    data: Annotated[Path, Argument(help="Pairs.")],
+    out: Annotated[Path, Argument(help="The record.")],
+    matcher: Annotated[list[str] | None, Option(help="NAME=model directory or artefact (repeat).")] = None,
+    cosine: Annotated[list[str] | None, Option(help="NAME, or NAME=encoder.onnx (repeat).")] = None,
+    base: Annotated[str | None, Option(help="Name the ratios are to; default: the first matcher.")] = None,
+    count: Annotated[int, Option("--pairs", min=1, help="The first so many pairs.")] = 512,
+) -> None:
+    """Time matchers against each other, one pair at a time."""
     torch.set_num_threads(1)
     score: dict[str, Callable[[Sequence[Pair]], Any]] = {}
     runtime = {}
-    for name, _, source in (entry.partition("=") for entry in given.matcher):
+    for name, _, source in (entry.partition("=") for entry in matcher or ()):
         scorer = open_scorer(source, 1)
         score[name], runtime[name] = scorer.score, scorer.runtime
-    for name, _, source in (entry.partition("=") for entry in given.cosine):
+    for name, _, source in (entry.partition("=") for entry in cosine or ()):
         encoder = SentenceEncoder.onnx(Path(source)) if source else SentenceEncoder.packaged()
         score[name], runtime[name] = encoder.score, encoder.runtime
-    base = given.base or next(iter(score))
-    pairs = sample(read_pairs(given.data).pairs, given.pairs)
+    base = base or next(iter(score))
+    pairs = sample(read_pairs(data).pairs, count)
     took = time_all(score, pairs)
     matchers = {}
     for name, times in took.items():
@@ -84,13 +84,13 @@ def main() -> None:
             "interval": (float(low), float(high)) if np.isfinite(high) else None,
             "blocks_ms": times.round(4).tolist(),
         }
-    facts = {"base": base, "pairs": len(pairs), "block": BLOCK, "threads": 1}
+    settings = {"base": base, "pairs": len(pairs), "block": BLOCK, "threads": 1}
     about = {"python": platform.python_version(), "machine": machine.describe()}
-    write_json(given.out, facts | about | {"matchers": matchers})
+    write_json(out, settings | about | {"matchers": matchers})
     for name, row in matchers.items():
         shown = "" if row["interval"] is None else "[{:.2f}, {:.2f}]".format(*row["interval"])
         sys.stdout.write(f"{name:30} {row['ms']:8.2f} ms, × {row['ratio']:.2f} {shown}\n")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,39 +1,31 @@
-"""The picture a deployer chooses from: accuracy against latency, a mark as large as the file."""
+"""The plot a deployer chooses from: accuracy against latency, a mark as large as the file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from studies.common.plots import BLUE, GREY, panels, save
 from studies.shipped.records import Cost, dominated
 
-FRONT, BEHIND = "#4878a8", "#b0b0b0"
 
-
-def draw(panels: Mapping[str, Sequence[Cost]], out: Path) -> None:
+def draw(runs: Mapping[str, Sequence[Cost]], out: Path) -> None:
     """Write a PNG with one panel per latency run.
 
     Marks are artefacts, their area the megabytes of the model file, whiskers the 95% interval of the
     accuracy. Those that no other artefact beats in both figures are joined by a line.
 
     Args:
-        panels: title → artefacts.
+        runs: title → artefacts.
         out: the file; whatever its name ends in, it is a PNG.
     """
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(5.2 * len(panels), 4), squeeze=False, layout="constrained"
-    )
-    for axis, (title, costs) in zip(axes[0], panels.items(), strict=True):
+    figure, axes = panels(5.2, 4, len(runs))
+    for axis, (title, costs) in zip(axes[0], runs.items(), strict=True):
         behind = dominated(list(costs))
         front = sorted((c for c in costs if c.name not in behind), key=lambda cost: cost.ms)
-        axis.plot([c.ms for c in front], [100 * c.accuracy for c in front], color=FRONT, linewidth=1)
+        axis.plot([c.ms for c in front], [100 * c.accuracy for c in front], color=BLUE, linewidth=1)
         for place, cost in enumerate(sorted(costs, key=lambda cost: cost.ms)):
-            colour = BEHIND if cost.name in behind else FRONT
+            colour = GREY if cost.name in behind else BLUE
             whiskers = [[100 * (cost.accuracy - cost.low)], [100 * (cost.high - cost.accuracy)]]
             axis.errorbar([cost.ms], [100 * cost.accuracy], whiskers, color=colour, elinewidth=0.8)
             axis.scatter([cost.ms], [100 * cost.accuracy], s=12 * cost.megabytes, color=colour, alpha=0.7)
@@ -49,5 +41,4 @@ def draw(panels: Mapping[str, Sequence[Cost]], out: Path) -> None:
         axis.set_ylabel("accuracy on the QQP test, %")
         axis.set_title(title)
         axis.grid(alpha=0.3)
-    figure.savefig(out, dpi=150, format="png")
-    plt.close(figure)
+    save(figure, out)

@@ -52,7 +52,6 @@ TITLES = {
 } | OTHERS
 # A record of an older program lacks the adversarial test and some intervals, but never these.
 _NEEDED = ("matcher", "data", "pairs", "accuracy", "accuracy_interval", "auc", "ece", "categories")
-_LATENCY_NEEDED = ("summary", "facts", "settings", "candidates")
 _SPEED_NEEDED = ("base", "pairs", "threads", "matchers")
 Json = dict[str, Any]
 
@@ -108,7 +107,7 @@ class ShipRecords:
         return cls(
             {name: tests for name, tests in evaluations.items() if tests},
             {name: moved[name] for name in TITLES if name in moved},
-            {path.stem: _read(path, _LATENCY_NEEDED) for path in latency_files},
+            {path.stem: _read_latency(path) for path in latency_files},
             speed,
         )
 
@@ -163,6 +162,14 @@ def dominated(costs: list[Cost]) -> set[str]:
         and other.accuracy >= one.accuracy
         and (other.ms < one.ms or other.accuracy > one.accuracy)
     }
+
+
+def _read_latency(path: Path) -> Json:
+    record = _read(path, ("summary", "facts", "settings"))
+    record.setdefault("candidates", record.get("contenders"))  # the name in records of older programs
+    if not record["candidates"]:
+        raise DataError(f"{path}: lacks candidates; remake it")
+    return record
 
 
 def _read(path: Path, needed: tuple[str, ...]) -> Json:

@@ -1,16 +1,24 @@
 """The page about the shipped matchers: what they reach, lean on and cost, beside what they are to replace.
 
-Everything is taken from records (`records.py`); what was not recorded shows as a dash and is named
-at the end.
+    python -m studies.shipped.report
+
+Everything is taken from records; what was not recorded shows as a dash and is named at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from studies.shipped.claims import NONE, claims
+from typer import Option
+
+from mobilebert_runtime.errors import DataError
+from studies.common.markdown import NONE, table, with_interval
+from studies.common.records import Json, check_outputs, write_text
+from studies.common.script import Force, run
+from studies.shipped.findings import findings
+from studies.shipped.pareto import draw
 from studies.shipped.records import OTHERS, QQP, STUDENTS, TITLES, TRANSFERS, ShipRecords
 
 PARTS = ("original", "adversarial")
@@ -26,7 +34,7 @@ chance. “Errors” asks it which pairs the matcher gets wrong, “misses” wh
 negatives, “labels” which pairs are positive: the reference for “misses”, and not quite at chance on the
 adversarial test either, where the divergence is level but the lengths themselves are not."""
 _BESIDE_LEGEND = """Leads in points on the original and the adversarial test. A cosine has the threshold
-that is best on dev; it is no probability, hence its ECE above. MatchPyramid, BiMPM, ESIM and BERT_TINY are
+that is best on dev; it is no probability, hence its ECE below. MatchPyramid, BiMPM, ESIM and BERT_TINY are
 those of the length-divergence study, trained on 10,000 QQP pairs; ours had all 49,628."""
 _SPEED_LEGEND = """Times of {pairs} pairs, one at a time from two strings, on {threads} thread(s), all in
 one process that takes turns; ratios of the same pairs' times, with 98% intervals, to {base}. A cosine needs
@@ -35,29 +43,59 @@ _INVARIANCE_LEGEND = """Over the pairs that a perturbation changes: |Δ| of the 
 sign, and the share of decisions that flip."""
 _TRANSFER_LEGEND = """Never trained on; the threshold is the one fitted on QQP's dev set. “Constant” is the
 accuracy of always giving the more frequent label."""
-Json = dict[str, Any]
 
 
-def markdown(records: ShipRecords, picture: Path | None = None) -> str:
+def main(
+    results: Annotated[Path, Option(help="Folder of the records.")] = Path("results/ship"),
+    out: Annotated[Path | None, Option(help="Folder for the report; default: the records' own.")] = None,
+    force: Force = False,
+) -> None:
+    """Make report.md and pareto.png; what is not recorded is named as missing.
+
+    From NAME.TEST.json (`mobilebert evaluate`), NAME.invariances.json (`mobilebert invariances`),
+    latency*.json (`mobilebert bench`) and speed.json (studies.shipped.matcher_speed).
+    """
+    if not results.is_dir():
+        raise DataError(f"{results}: no such folder; `mobilebert evaluate … --json` fills it")
+    folder = out or results
+    folder.mkdir(parents=True, exist_ok=True)
+    page, plot = folder / "report.md", folder / "pareto.png"
+    check_outputs(page, plot, force=force)
+    records = ShipRecords.load(results)
+    costs = {mode_title(latency): records.costs(latency) for latency in records.latencies.values()}
+    measured = {title: found for title, found in costs.items() if found}
+    if measured:
+        draw(measured, plot)
+    else:
+        plot.unlink(missing_ok=True)  # an earlier one would show what these records do not say
+    write_text(page, markdown(records, plot if measured else None))
+    print(  # noqa: T201
+        f"{page}: {len(records.evaluations)} matchers, {len(records.invariances)} with invariances, "
+        f"{len(records.latencies)} latency runs; {len(records.missing())} records missing"
+    )
+
+
+def markdown(records: ShipRecords, plot: Path | None = None) -> str:
     """The page.
 
     Args:
         records: what there is.
-        picture: file name of the Pareto picture, beside the page; None where no latency was recorded.
+        plot: file name of the Pareto plot, beside the page; None where no latency was recorded.
     """
-    parts = ["# The shipped matchers", "## Claims", _claims(records)]
+    parts = ["# The shipped matchers"]
+    if any(name in records.evaluations for name in OTHERS):
+        parts += ["## Beside what they replace", _BESIDE_LEGEND, _beside(records)]
+    parts += ["## What was found", table(["measured", "found"], findings(records))]
     if names := _with(records, QQP):
         parts += ["## QQP test", _LEGEND, _overall(records, names)]
         parts += ["## By length divergence", "Original test.", _categories(records, names)]
         parts += ["## Leaning on lengths", _BIAS_LEGEND, _bias(records, names)]
-    if any(name in records.evaluations for name in OTHERS):
-        parts += ["## Beside what it replaces", _BESIDE_LEGEND, _beside(records)]
     if records.invariances:
         parts += ["## What should not matter", _INVARIANCE_LEGEND, _invariances(records)]
     if any(_with(records, test) for test in TRANSFERS):
         parts += ["## Transfer", _TRANSFER_LEGEND, _transfers(records)]
     if records.latencies:
-        parts += ["## Cost", *([f"![accuracy against latency]({picture.name})"] if picture else [])]
+        parts += ["## Cost", *([f"![accuracy against latency]({plot.name})"] if plot else [])]
         parts += [text for stem in records.latencies for text in _costs(records, stem)]
     absent = records.missing()
     parts += ["## Not recorded", ", ".join(f"`{name}`" for name in absent) + "." if absent else "Nothing."]
@@ -74,14 +112,6 @@ def _with(records: ShipRecords, test: str) -> list[str]:
     return [name for name in records.evaluations if records.test(name, test) is not None]
 
 
-def _claims(records: ShipRecords) -> str:
-    verdicts = {True: "yes", False: "**no**", None: "not recorded"}
-    return _table(
-        ["claim", "wanted", "found", "holds"],
-        ([*claim[:3], verdicts[claim.holds]] for claim in claims(records)),
-    )
-
-
 def _overall(records: ShipRecords, names: Sequence[str]) -> str:
     def lines() -> Iterator[list[str]]:
         for name in names:
@@ -90,12 +120,12 @@ def _overall(records: ShipRecords, names: Sequence[str]) -> str:
                     figures = (_figure(found, figure) for figure in FIGURES)
                     yield [TITLES[name], part, f"{found['pairs']:,}", *figures]
 
-    return _table(["matcher", "test", "pairs", *FIGURES.values()], lines())
+    return table(["matcher", "test", "pairs", *FIGURES.values()], lines())
 
 
 def _figure(record: Json, name: str) -> str:
     scale, digits = (1, 3) if name in ("auc", "ece") else (100, 2)
-    return _interval(record.get(name), record.get(f"{name}_interval"), scale, digits)
+    return with_interval(record.get(name), record.get(f"{name}_interval"), digits, scale=scale)
 
 
 def _categories(records: ShipRecords, names: Sequence[str]) -> str:
@@ -103,10 +133,10 @@ def _categories(records: ShipRecords, names: Sequence[str]) -> str:
         for name in names:
             categories = (records.test(name) or {})["categories"]
             for figure, title in (("accuracy", "accuracy"), ("true_positive_rate", "TPR")):
-                values = (_interval(c[figure], c[f"{figure}_interval"], 100, 1) for c in categories)
+                values = (with_interval(c[figure], c[f"{figure}_interval"], 1, scale=100) for c in categories)
                 yield [TITLES[name], title, *values]
 
-    return _table(["matcher", "", "CAT1", "CAT2", "CAT3", "CAT4"], lines())
+    return table(["matcher", "", "CAT1", "CAT2", "CAT3", "CAT4"], lines())
 
 
 def _bias(records: ShipRecords, names: Sequence[str]) -> str:
@@ -121,11 +151,11 @@ def _bias(records: ShipRecords, names: Sequence[str]) -> str:
                 yield [
                     TITLES[name],
                     part,
-                    _interval(gap["value"], (gap["low"], gap["high"]), 100, 1),
-                    *(_interval(answer["auc"], answer["interval"], 1, 3) for answer in answers),
+                    with_interval(gap["value"], (gap["low"], gap["high"]), 1, scale=100),
+                    *(with_interval(answer["auc"], answer["interval"], 3) for answer in answers),
                 ]
 
-    return _table(["matcher", "test", "gap", "probe: errors", "probe: misses", "probe: labels"], lines())
+    return table(["matcher", "test", "gap", "probe: errors", "probe: misses", "probe: labels"], lines())
 
 
 def _beside(records: ShipRecords) -> str:
@@ -144,10 +174,10 @@ def _beside(records: ShipRecords) -> str:
             )
             # A network takes the same time whatever it was trained on.
             timed = measured.get(name) or measured.get(name.replace(".adversarial", ".original"))
-            shown = _interval(timed["ratio"], timed["interval"], 1, 2) if timed else NONE
+            shown = with_interval(timed["ratio"], timed["interval"], 2) if timed else NONE
             yield [TITLES[name], *figures, *leads, shown]
 
-    table = _table(
+    rows = table(
         [
             *("matcher", "accuracy, original test", "accuracy, adversarial test"),
             *(f"lead of {TITLES[own]}" for own in ours),
@@ -156,10 +186,10 @@ def _beside(records: ShipRecords) -> str:
         lines(),
     )
     if records.speed is None:
-        return table
+        return rows
     speed = records.speed
-    facts = {"base": TITLES[speed["base"]], "pairs": speed["pairs"], "threads": speed["threads"]}
-    return f"{_SPEED_LEGEND.format(**facts)}\n\n{table}"
+    about = {"base": TITLES[speed["base"]], "pairs": speed["pairs"], "threads": speed["threads"]}
+    return f"{_SPEED_LEGEND.format(**about)}\n\n{rows}"
 
 
 def _lead(records: ShipRecords, own: str, other: str, part: str) -> str:
@@ -177,13 +207,13 @@ def _invariances(records: ShipRecords) -> str:
                     continue
                 yield [
                     *start,
-                    *(_interval(row[key], row[f"{key}_interval"], 1, 4) for key in ("median", "p95")),
-                    _interval(row["shift"], row["shift_interval"], 1, 4),
-                    _interval(row["flipped"], row["flipped_interval"], 100, 1),
+                    *(with_interval(row[key], row[f"{key}_interval"], 4) for key in ("median", "p95")),
+                    with_interval(row["shift"], row["shift_interval"], 4),
+                    with_interval(row["flipped"], row["flipped_interval"], 1, scale=100),
                 ]
 
     head = ["matcher", "perturbation", "pairs", "median of |Δ|", "p95 of |Δ|", "mean Δ", "flipped, %"]
-    return _table(head, lines())
+    return table(head, lines())
 
 
 def _transfers(records: ShipRecords) -> str:
@@ -196,14 +226,14 @@ def _transfers(records: ShipRecords) -> str:
                 constant = f"{100 * most / found['pairs']:.2f}"
                 yield [title, TITLES[name], f"{found['pairs']:,}", constant, *figures]
 
-    return _table(["data", "matcher", "pairs", "constant", *FIGURES.values()], lines())
+    return table(["data", "matcher", "pairs", "constant", *FIGURES.values()], lines())
 
 
 def _costs(records: ShipRecords, stem: str) -> Iterator[str]:
     latency = records.latencies[stem]
     accuracy = {cost.name: cost for cost in records.costs(latency)}
     yield f"`{stem}.json`: {mode_title(latency)}, in one interleaved run."
-    yield _table(
+    yield table(
         ["artefact", "p50 ms", "p90 ms", "peak MiB", "model MB", "accuracy"],
         (
             [
@@ -217,16 +247,5 @@ def _costs(records: ShipRecords, stem: str) -> Iterator[str]:
     )
 
 
-def _interval(value: float | None, interval: Sequence[float] | None, scale: int, digits: int) -> str:
-    if value is None:
-        return NONE
-    shown = f"{scale * value:.{digits}f}"
-    if interval is None:
-        return shown
-    return f"{shown} [{scale * interval[0]:.{digits}f}, {scale * interval[1]:.{digits}f}]"
-
-
-def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    # A bar inside a cell, as in |Δ|, would end it.
-    rows = [[cell.replace("|", r"\|") for cell in row] for row in (head, ["---"] * len(head), *lines)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+if __name__ == "__main__":
+    run(main)

@@ -9,11 +9,12 @@ import pytest
 
 from android_bench.external_model import ExternalModel, describe, open_model
 from android_bench.latency import BenchError, encode
-from mobilebert_export.cli import main
 from mobilebert_export.console import progress_console
 from models import EncoderConfig, inventory
+from studies.common import script
 from studies.latency import paper_models
 from studies.latency import paper_tables as paper
+from studies.latency.paper_table import main
 from tests.helpers.tiny_artefacts import SEQ_LEN, onnx_model, write_artefact
 
 
@@ -59,9 +60,9 @@ def test_tables_hold_what_is_printed():
 
 def test_command_measures_the_cache_and_sets_the_printed_ratios_beside(cache, tmp_path, capsys):
     out = tmp_path / "table-7"
-    request = ["bench", "paper", "--table", "7", "--cache", str(cache), "--out", str(out)]
+    request = ["--table", "7", "--cache", str(cache), "--out", str(out)]
     with pytest.raises(SystemExit) as done:
-        main([*request, "--sessions", "1", "--seconds", "0", "--retries", "0"])
+        script.run(main, [*request, "--sessions", "1", "--seconds", "0", "--retries", "0"])
     assert done.value.code == 0
     data = json.loads(out.with_suffix(".json").read_text())
     assert data["paper"]["base"] == "mobilebert"
@@ -80,7 +81,7 @@ def test_command_measures_the_cache_and_sets_the_printed_ratios_beside(cache, tm
     assert "Pixel 4" in capsys.readouterr().out
     assert out.with_suffix(".png").stat().st_size > 1000
     with pytest.raises(SystemExit) as refused:
-        main(request)
+        script.run(main, request)
     assert refused.value.code == 2
 
 

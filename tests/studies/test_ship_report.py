@@ -1,4 +1,4 @@
-"""Promise of `mobilebert report ship`: every figure from a record, every verdict from its figures."""
+"""Promise of the shipped matchers' report: every figure from a record, every finding from its figures."""
 
 import functools
 import itertools
@@ -9,9 +9,9 @@ import pytest
 
 from matching.evaluation.pair_evaluation import evaluate
 from matching.evaluation.perturbations import invariances
-from mobilebert_export.cli import main
 from mobilebert_runtime.errors import DataError
-from studies.shipped.claims import claims
+from studies.common import script
+from studies.shipped.findings import findings
 from studies.shipped.records import (
     OTHERS,
     OURS,
@@ -23,7 +23,7 @@ from studies.shipped.records import (
     ShipRecords,
     dominated,
 )
-from studies.shipped.report import markdown
+from studies.shipped.report import main, markdown
 from tests.conftest import ROOT
 
 
@@ -93,20 +93,20 @@ def row(text, *start):
 
 def beside(text, title):
     """A row of the table of what is replaced."""
-    return row(text.split("## Beside what it replaces")[1].split("## What should")[0], title)
+    return row(text.split("## Beside what they replace")[1].split("## What was found")[0], title)
 
 
 def report(*arguments):
     with pytest.raises(SystemExit) as done:
-        main(["report", "ship", *map(str, arguments)])
+        script.run(main, list(map(str, arguments)))
     return done.value.code
 
 
 def test_an_empty_folder_gives_a_page_that_says_what_is_absent(tmp_path, capsys):
     assert report("--results", tmp_path) == 0
     text = (tmp_path / "report.md").read_text()
-    assert "yes" not in text
-    assert "**no**" not in text
+    found = text.split("## What was found")[1].split("## Not recorded")[0]
+    assert {line.split(" | ")[-1] for line in found.splitlines()[4:] if line} == {"– |"}
     for name in ("teacher.qqp-test", "matcher-m.int8.qqp-test", "esim.original.qqp-test", "latency", "speed"):
         assert f"`{name}`" in text
     assert not (tmp_path / "pareto.png").exists()
@@ -169,14 +169,14 @@ def test_leads_are_differences_on_both_tests(everything):
 
 
 def changed(everything, tmp_path, **changes):
-    """The claims after records were changed: name with underscores for the separators → what to update."""
+    """The findings after records were changed: name with underscores for the separators → what to update."""
     for path in everything.glob("*.json"):
         record = json.loads(path.read_text())
         for key, update in changes.items():
             if path.stem == key.replace("__", "."):
                 update(record)
         put(tmp_path, path.stem, record)
-    return {claim.what: claim for claim in claims(ShipRecords.load(tmp_path))}
+    return {line.what: line.found for line in findings(ShipRecords.load(tmp_path))}
 
 
 def set_accuracy(value):
@@ -196,53 +196,50 @@ def set_gap(value):
     return update
 
 
-def test_verdicts_follow_the_figures(everything, tmp_path):
-    def low(record):
-        set_accuracy(0.8401)(record)
-        set_gap(-0.051)(record)
-
+def test_findings_are_the_figures_of_the_records(everything, tmp_path):
     renamed = {
-        "teacher__qqp-test": set_accuracy(0.87),
         "matcher-m__qqp-test": lambda r: (set_accuracy(0.8650)(r), set_gap(0.05)(r)),
         "matcher-m__int8__qqp-test": set_accuracy(0.8632),
         "matcher-m__original__qqp-test": lambda r: (set_accuracy(0.8720)(r), set_gap(0.10)(r)),
-        "matcher-s__qqp-test": low,
-        "matcher-s__int8__qqp-test": set_accuracy(0.8375),
+        "matcher-s__qqp-test": lambda r: (set_accuracy(0.8401)(r), set_gap(-0.051)(r)),
         "matcher-s__original__qqp-test": lambda r: (set_accuracy(0.8720)(r), set_gap(0.10)(r)),
         "esim__original__qqp-test": set_accuracy(0.85),
     }
     found = changed(everything, tmp_path, **renamed)
-    verdicts = {
-        "teacher: accuracy, goal": False,
-        "teacher: accuracy, floor": True,
-        "matcher-m: accuracy, goal": True,
-        "matcher-s: accuracy, goal": False,
-        "matcher-s: accuracy, floor": True,
-        "matcher-m: int8 less float": True,
-        "matcher-s: int8 less float": False,
-        "matcher-m: TPR(CAT1) − TPR(CAT4), original test": True,
-        "matcher-s: TPR(CAT1) − TPR(CAT4), adversarial test": False,  # the other way round is a lean as well
-        "matcher-m: no loss on the original test by debiasing": True,
-        "matcher-s: no loss on the original test by debiasing": False,
-        "matcher-m: original test, against the 10 of 10 recorded others": True,
-        "matcher-s: original test, against the 10 of 10 recorded others": False,
-        "matcher-m: a and b swapped, median |Δ score|": False,
+    expected = {
+        "matcher-m: accuracy, int8 less float": "-0.18 points",
+        "matcher-m: recall gap TPR(CAT1) − TPR(CAT4), original test": (
+            "+0.050; trained on the original set +0.100 (50% of it)"
+        ),
+        "matcher-s: recall gap TPR(CAT1) − TPR(CAT4), adversarial test": (
+            "-0.051; trained on the original set +0.100 (51% of it)"
+        ),
+        "matcher-m: accuracy with debiased training, original test": (
+            "86.50%; trained on the original set 87.20 [86.40, 88.00]"
+        ),
+        "matcher-s: accuracy, original test, beside 10 of 10 others": "84.01%; best other 85.00% (ESIM)",
     }
-    assert {what: found[what].holds for what in verdicts} == verdicts
-    assert (
-        "best other 85.00% (ESIM)"
-        in found["matcher-s: original test, against the 10 of 10 recorded others"].found
-    )
+    assert {what: found[what] for what in expected} == expected
+    answer = json.loads((tmp_path / "matcher-m.qqp-test.json").read_text())["adversarial"]["length_probe"]
+    said = found["matcher-m: lengths predict which pairs are errors, adversarial test"]
+    assert said.startswith(f"AUC {answer['error']['auc']:.3f}, ")
+    assert said.endswith(", at chance") == answer["error"]["at_chance"]
 
 
-def test_one_record_short_of_all_others_is_no_win_but_a_loss_is_a_loss(everything, tmp_path):
-    changed(everything, tmp_path, **{"matcher-m__qqp-test": set_accuracy(0.999)})
+def test_the_best_of_the_recorded_others_is_named_with_their_number(everything, tmp_path):
+    changed(everything, tmp_path, **{"esim__original__qqp-test": set_accuracy(0.85)})
     for name in ("bimpm.original", "cosine-minilm-l6"):
         (tmp_path / f"{name}.{QQP}.json").unlink()
-    put(tmp_path, f"matcher-s.{QQP}", evaluation("runs/matcher-s/model", skill=0.0))
-    found = {claim.what: claim.holds for claim in claims(ShipRecords.load(tmp_path))}
-    assert found["matcher-m: original test, against the 8 of 10 recorded others"] is None
-    assert found["matcher-s: original test, against the 8 of 10 recorded others"] is False
+    found = {line.what: line.found for line in findings(ShipRecords.load(tmp_path))}
+    said = found["matcher-m: accuracy, original test, beside 8 of 10 others"]
+    assert said.endswith("best other 85.00% (ESIM)")
+
+
+def test_the_recorded_page_holds_no_target_and_every_recorded_figure():
+    folder = ROOT / "results" / "ship"
+    records = ShipRecords.load(folder)
+    page = markdown(records, folder / "pareto.png")
+    assert page == (folder / "report.md").read_text(encoding="utf-8")
 
 
 def test_records_of_older_programs_are_read(tmp_path):

@@ -1,0 +1,46 @@
+"""Promise of the recorded results: every command of their pages is one that the program or a script takes."""
+
+import importlib
+import re
+import shlex
+
+import pytest
+
+from mobilebert_export.cli import COMMANDS, load_command
+from studies.common import script
+from tests.conftest import ROOT
+
+PAGES = sorted([*(ROOT / "results").rglob("*.md"), *(ROOT / "studies").rglob("*.md")])
+# In a code span, or a line of a code block; what pins it to a core is not ours to check.
+COMMAND = re.compile(r"(?:^|`)(?:taskset -c \d+ )?((?:mobilebert|python -m studies\.)[^`\n]*)", re.MULTILINE)
+
+
+def commands():
+    """Every command with the page it is on; a continued line is one command."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for found in COMMAND.findall(text):
+            yield str(page.relative_to(ROOT)), found.split("  #")[0].strip()
+
+
+def parser(words):
+    """The command that the words name, and its arguments."""
+    if words[0] == "mobilebert":
+        return load_command(words[1]), words[2:]
+    return script.command(importlib.import_module(words[2]).main), words[3:]
+
+
+@pytest.mark.parametrize(("page", "line"), sorted(set(commands())))
+def test_command_is_understood(page, line):
+    command, arguments = parser(shlex.split(line))
+    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    options = {word.split("=")[0] for word in arguments if word.startswith("--")}
+    assert options <= known | {"--help"}
+    if "…" not in line and arguments:  # an abridged command has no more than its options
+        command.make_context(command.name, arguments)
+
+
+def test_old_command_names_are_gone():
+    named = {line.split()[1] for _, line in commands() if line.startswith("mobilebert ")}
+    assert named <= COMMANDS.keys()
+    assert len({line for _, line in commands()}) > 40, "the pages were read"
