@@ -29,6 +29,7 @@ from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher
+from mobilebert_runtime.signature import read_secret_key, sign
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.calibration_data import encode_calibration, read_calibration
 from quantize.recipes import Recipe, Tolerance, find_recipe
@@ -67,6 +68,7 @@ class ExportRequest:
     max_accuracy_drop: float | None = None  # points that quantising may cost on `pairs`
     pairs: Path | None = None  # labelled
     threads: int = 1  # of the latency measurement
+    sign: Path | None = None  # minisign secret key without a password
     measure: bool = True  # the float/quantised latency pair; about ten seconds
 
 
@@ -165,6 +167,7 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
                 kronecker=forms,
             )
         write_checksums(folder)
+        sign(folder, request.sign)
     return report
 
 
@@ -341,6 +344,8 @@ def _recipe(request: ExportRequest) -> Recipe:
         raise OptionError(f"--opset {request.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
     if request.threads < 1:
         raise OptionError(f"--threads {request.threads}: expected at least 1")
+    if request.sign is not None:
+        read_secret_key(request.sign)  # before the work; used after it
     if request.atol is None:
         return recipe
     if not request.atol > 0:

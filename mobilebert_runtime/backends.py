@@ -73,29 +73,35 @@ class _TfliteBackend:
         self.lock = threading.Lock()
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        with self.lock:
-            return self.runners[inputs[INPUT_NAMES[0]].shape[1]](**inputs)[OUTPUT_NAME]
+        runner = self.runners[inputs[INPUT_NAMES[0]].shape[1]]
+        try:
+            with self.lock:
+                return runner(**inputs)[OUTPUT_NAME]
+        except (ValueError, RuntimeError) as error:
+            raise _failed(self.name, error) from None
 
 
 def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
     module, package = _first_installed(TFLITE_RUNTIMES, model)
     if package == "tflite-runtime":
         _require_version(package, card.minimum_runtime.get("tflite", "0"), "ai-edge-litert")
+
+    def specs(details: Mapping[str, Any]) -> TensorSpecs:
+        return {name: (np.dtype(d["dtype"]).name, tuple(map(int, d["shape"]))) for name, d in details.items()}
+
     try:
         interpreter = module.Interpreter(model_path=str(model), num_threads=threads)
         interpreter.allocate_tensors()
         runners = {
             bucket.seq_len: interpreter.get_signature_runner(bucket.signature) for bucket in card.buckets
         }
-    except (ValueError, RuntimeError) as error:
+        found = [
+            (specs(run.get_input_details()), specs(run.get_output_details())) for run in runners.values()
+        ]
+    except Exception as error:  # a damaged file fails in as many ways as it has fields
         raise ArtefactError(
             f"{model}: {package} refuses it ({_first_line(error)}); export it again"
-        ) from None
-
-    def specs(details: Mapping[str, Any]) -> TensorSpecs:
-        return {name: (np.dtype(d["dtype"]).name, tuple(map(int, d["shape"]))) for name, d in details.items()}
-
-    found = [(specs(run.get_input_details()), specs(run.get_output_details())) for run in runners.values()]
+        ) from error
     return _TfliteBackend(package, runners), found
 
 
@@ -106,7 +112,10 @@ class _OnnxBackend:
         self.session = session
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        return self.session.run([OUTPUT_NAME], dict(inputs))[0]
+        try:
+            return self.session.run([OUTPUT_NAME], dict(inputs))[0]
+        except Exception as error:  # its exceptions share no public base class
+            raise _failed(self.name, error) from error
 
 
 def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
@@ -179,6 +188,11 @@ def _require_version(package: str, minimum: str, instead: str) -> None:
             f"{package} {installed} can't run this artefact, which needs {minimum} or newer; "
             f"`pip install --upgrade {instead}`"
         )
+
+
+def _failed(package: str, error: Exception) -> ArtefactError:
+    """Such as a token that the network's table does not have."""
+    return ArtefactError(f"{package} can't run the network ({_first_line(error)}); export the artefact again")
 
 
 def _describe(specs: Mapping[str, tuple[str, Sequence[int]]]) -> str:

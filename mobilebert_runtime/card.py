@@ -12,12 +12,14 @@ Standard library only.
 
 from __future__ import annotations
 
-import json
+import re
+import stat
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mobilebert_runtime.checked import Fields, check_file, read_json, read_text
 from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
@@ -33,6 +35,14 @@ INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
 # The input axis of an .onnx file that takes every bucket's length.
 TOKENS_AXIS = "tokens"
+# What a card may say; everything beyond is a damaged or a made-up one.
+TOKENS = (3, 1 << 16)
+MOST_BUCKETS = 64
+MOST_LABELS = 1000
+TEMPERATURES = (1e-3, 1e3)  # `mobilebert calibrate` looks no further
+MOST_ADDED = 100.0  # to the log-odds
+FLOAT32 = 3.4e38
+LONGEST_NAME = 255
 
 
 @dataclass(frozen=True)
@@ -103,89 +113,110 @@ class ArtefactCard:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any], where: Path) -> ArtefactCard:
+    def from_json(cls, data: Any, where: Path) -> ArtefactCard:
         """Read an io.json object; raises `ArtefactError` naming the first field that is wrong."""
-
-        def fault(text: str) -> ArtefactError:
-            return ArtefactError(f"{where}: {text}; export the artefact again")
-
-        if not isinstance(data, dict) or data.get("format") not in READABLE_FORMATS:
-            found = data.get("format") if isinstance(data, dict) else type(data).__name__
+        fields = Fields(data, str(where))
+        version = fields.take("format", int)
+        if version not in READABLE_FORMATS:
             known = ", ".join(map(str, READABLE_FORMATS))
-            raise fault(f"format is {found!r}, this version reads formats {known}")
-        try:
-            card = cls(
-                target=str(data["target"]),
-                quant=str(data["quant"]),
-                model_file=str(data["model_file"]),
-                buckets=_read_buckets(data),
-                labels=tuple(str(label) for label in data["labels"]),
-                positive=int(data["positive"]),
-                threshold=float(data["threshold"]),
-                temperature=float(data["temperature"]),
-                attention_mask_value=float(data["attention_mask_value"]),
-                lowercase=bool(data["tokenizer"]["lowercase"]),
-                minimum_runtime=dict(data["minimum_runtime"]),
-                length_shift=LengthShift.from_json(data["length_shift"] if data["format"] > 2 else None),
-            )
-        except KeyError as error:
-            raise fault(f"field {error.args[0]!r} is missing") from None
-        except (TypeError, ValueError) as error:
-            raise fault(f"a field has the wrong type ({error})") from None
-        if card.target not in MODEL_FILES or card.model_file != MODEL_FILES[card.target]:
+            raise fields.fault(f"format is {version!r}, this version reads formats {known}")
+        target, model_file = fields.text("target"), fields.text("model_file")
+        if MODEL_FILES.get(target) != model_file:
             known = ", ".join(f"{target}: {file}" for target, file in MODEL_FILES.items())
-            raise fault(f"target {card.target!r} with model file {card.model_file!r} is none of {known}")
-        lengths = [bucket.seq_len for bucket in card.buckets]
-        longest = data.get("seq_len")
-        if not lengths or lengths != sorted(set(lengths)) or lengths[0] < 3 or lengths[-1] != longest:
-            raise fault(
-                f"buckets of {lengths} tokens with seq_len {longest!r} can't be; "
-                "expected ascending lengths that end in seq_len"
-            )
-        if len(card.labels) < 2 or not 0 <= card.positive < len(card.labels):
-            raise fault(f"labels {list(card.labels)}, positive {card.positive} can't be")
-        if not card.temperature > 0:
-            raise fault(f"temperature {card.temperature} is not above 0")
-        if [spec.get("name") for spec in data.get("inputs", [])] != list(INPUT_NAMES):
-            raise fault(f"inputs are not {', '.join(INPUT_NAMES)} in this order")
+            raise fields.fault(f"target {target!r} with model file {model_file!r} is none of {known}")
+        labels = fields.texts("labels", 2, MOST_LABELS)
+        positive = fields.integer("positive", 0, len(labels) - 1)
+        tokenizer = fields.object("tokenizer")
+        card = cls(
+            target=target,
+            quant=fields.text("quant"),
+            model_file=model_file,
+            buckets=_read_buckets(fields, version),
+            labels=tuple(labels),
+            positive=positive,
+            threshold=fields.number("threshold", 0.0, 1.0),
+            temperature=fields.number("temperature", *TEMPERATURES),
+            attention_mask_value=fields.number("attention_mask_value", -FLOAT32, 0.0),
+            lowercase=tokenizer.take("lowercase", bool),
+            minimum_runtime=_read_versions(fields.object("minimum_runtime")),
+            length_shift=_read_shift(fields) if version > 2 else None,
+        )
+        if data["tokenizer"] != (expected := card.to_json()["tokenizer"]):
+            raise fields.fault(f"tokenizer is {data['tokenizer']!r:.120}, not {expected!r}")
+        shapes = card.to_json()
+        for name in ("inputs", "outputs"):
+            if fields.take(name, list) != shapes[name]:
+                raise fields.fault(f"{name} are not {shapes[name]!r}")
         return card
 
 
-def _read_buckets(data: dict[str, Any]) -> tuple[Bucket, ...]:
-    if data["format"] == 1:
-        return (Bucket(int(data["seq_len"])),)
-    return tuple(
-        Bucket(int(entry["seq_len"]), entry["signature"] and str(entry["signature"]))
-        for entry in data["buckets"]
+def _read_buckets(fields: Fields, version: int) -> tuple[Bucket, ...]:
+    longest = fields.integer("seq_len", *TOKENS)
+    if version == 1:
+        return (Bucket(longest),)
+    entries = fields.objects("buckets", MOST_BUCKETS)
+    buckets = tuple(
+        Bucket(
+            entry.integer("seq_len", *TOKENS),
+            entry.text("signature") if entry.take("signature", str, type(None)) is not None else None,
+        )
+        for entry in entries
     )
+    lengths = [bucket.seq_len for bucket in buckets]
+    if not lengths or lengths != sorted(set(lengths)) or lengths[-1] != longest:
+        raise fields.fault(
+            f"buckets of {lengths} tokens with seq_len {longest!r} can't be; "
+            "expected ascending lengths that end in seq_len"
+        )
+    return buckets
+
+
+def _read_versions(fields: Fields) -> dict[str, str]:
+    versions = {name: fields.text(name) for name in fields.data}
+    for name, version in versions.items():
+        if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}", version):
+            raise fields.fault(f"minimum_runtime of {name!r:.60} is {version!r}, not a version such as 2.14")
+    return versions
+
+
+def _read_shift(fields: Fields) -> LengthShift | None:
+    if fields.take("length_shift", dict, type(None)) is None:
+        return None
+    shift = fields.object("length_shift")
+    quartiles, added = (
+        shift.numbers("quartiles", 0.0, FLOAT32),
+        shift.numbers("added", -MOST_ADDED, MOST_ADDED),
+    )
+    try:
+        return LengthShift(quartiles, added)
+    except ValueError as error:
+        raise fields.fault(f"length_shift: {error}") from None
 
 
 def read_card(directory: str | Path) -> ArtefactCard:
     """io.json of an artefact folder; raises `ArtefactError`."""
     folder = Path(directory)
-    if not folder.is_dir():
+    try:
+        found = stat.S_ISDIR(folder.stat().st_mode)
+    except (OSError, ValueError):  # among others a name that is too long
+        found = False
+    if not found:
+        name = str(folder) if len(str(folder)) <= LONGEST_NAME else f"{str(folder)[:LONGEST_NAME]}…"
         raise ArtefactError(
-            f"{folder}: no such artefact folder; make one with `mobilebert export --out {folder}`"
+            f"{name}: no such artefact folder; make one with `mobilebert export --out {name}`"
         )
-    if not (folder / CARD_FILE).is_file():
+    if not (folder / CARD_FILE).exists():
         raise ArtefactError(f"{folder}: no {CARD_FILE} in it, so it is not an artefact folder")
-    return ArtefactCard.from_json(_read_json(folder / CARD_FILE), folder / CARD_FILE)
+    return ArtefactCard.from_json(read_json(folder / CARD_FILE), folder / CARD_FILE)
 
 
 def read_recipe(directory: str | Path) -> dict[str, Any]:
     """recipe.json of an artefact folder; raises `ArtefactError`."""
     path = Path(directory) / "recipe.json"
-    data = _read_json(path)
+    data = read_json(path)
     if not (isinstance(data, dict) and {"recipe", "model"} <= data.keys()):
         raise ArtefactError(f"{path}: lacks the recipe or the model; export the artefact again")
     return data
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ArtefactError(f"{path}: can't be read as JSON ({error}); export the artefact again") from None
 
 
 def check_checksums(directory: str | Path) -> None:
@@ -196,20 +227,19 @@ def check_checksums(directory: str | Path) -> None:
             does not cover the model.
     """
     folder = Path(directory)
-    try:
-        lines = (folder / CHECKSUM_FILE).read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise ArtefactError(f"{folder}: no readable {CHECKSUM_FILE}; export the artefact again") from None
-    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     needed = {CARD_FILE, read_card(folder).model_file, "vocab.txt", "tokenizer.json"}
+    sums = folder / CHECKSUM_FILE
+    listed = {
+        name: digest for digest, _, name in (line.partition("  ") for line in read_text(sums).split("\n"))
+    }
+    listed.pop("", None)
     if missing := sorted(needed - listed.keys()):
-        raise ArtefactError(
-            f"{folder / CHECKSUM_FILE}: does not list {missing[0]}; export the artefact again"
-        )
+        raise ArtefactError(f"{sums}: does not list {missing[0]}; export the artefact again")
     for name, expected in listed.items():
+        if len(name) > LONGEST_NAME or name != Path(name).name or not name.isprintable():
+            raise ArtefactError(f"{sums}: {name!r:.60} is not a file name; export the artefact again")
         path = folder / name
-        if not path.is_file():
-            raise ArtefactError(f"{path}: missing from the artefact folder; export it again")
+        check_file(path)
         if file_sha256(path) != expected:
             raise ArtefactError(
                 f"{path}: damaged (its SHA-256 is not the one in {CHECKSUM_FILE}); export it again"

@@ -35,7 +35,7 @@ class PairTokenizer:
         self._tokenizer = tokenizer
         self._single = _Template.of(tokenizer.encode("a"), 1)
         self._pair = _Template.of(tokenizer.encode("a", "a"), 2)
-        self._divisible = _divisible(tokenizer)
+        self.is_wordpiece = _is_wordpiece(tokenizer)
         pad = tokenizer.token_to_id("[PAD]")
         if pad is None:
             pad = tokenizer.token_to_id("<pad>")  # an ALBERT's SentencePiece
@@ -54,10 +54,17 @@ class PairTokenizer:
         if not path.is_file():
             raise ModelError(f"{path}: no such file; a model or artefact directory holds tokenizer.json")
         try:
-            tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises bare Exception for a damaged file
-            raise ModelError(f"{path}: damaged ({error}); restore it") from error
-        return cls(tokenizer)
+            return cls(Tokenizer.from_file(str(path)))
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from None
+        except BaseException as error:  # the library raises bare Exception for a damaged file
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            raise ModelError(f"{path}: damaged ({str(error)[:200]}); restore it") from error
+
+    def vocabulary(self) -> dict[str, int]:
+        """Every entry and its id, added tokens included."""
+        return self._tokenizer.get_vocab()
 
     @property
     def vocab_size(self) -> int:
@@ -151,7 +158,7 @@ class PairTokenizer:
 
     def _head(self, text: str, start: int, size: int) -> str:
         """At least `size` characters from `start`, ending before a space; the rest where none is left."""
-        if not self._divisible:
+        if not self.is_wordpiece:
             return text[start:]
         space = text.find(" ", start + size) if len(text) > start + size else -1
         return text[start:] if space < 0 else text[start:space]
@@ -204,8 +211,8 @@ class _Template:
         return ids, types
 
 
-def _divisible(tokenizer: Tokenizer) -> bool:
-    """Are the tokens of a text those of its parts, wherever it is parted before a space? So with a BERT's."""
+def _is_wordpiece(tokenizer: Tokenizer) -> bool:
+    """Is it a BERT's WordPiece? Then a text's tokens are those of its parts, if parted before a space."""
     return (
         isinstance(tokenizer.normalizer, BertNormalizer)
         and isinstance(tokenizer.pre_tokenizer, BertPreTokenizer)

@@ -44,6 +44,9 @@ def export(
         str,
         Option(help="Kronecker layers: factored, materialised, or auto: whatever is faster, layer by layer."),
     ] = "auto",
+    sign: Annotated[
+        Path | None, Option(help="Sign with this minisign key, made by `minisign -G -W`.")
+    ] = None,
     force: Annotated[bool, Option("--force", help="Replace an artefact folder that exists.")] = False,
 ) -> None:
     """Write a verified TFLite or ONNX artefact folder.
@@ -75,6 +78,7 @@ def export(
         kronecker=kronecker,
         threads=threads,
         measure=measure,
+        sign=sign,
     )
     report = run(request, progress_console())
     print_summary(report, out)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from android_bench.sample_pairs import PAIRS
 from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_runtime import backends
+from mobilebert_runtime.card import Bucket, read_card
 from mobilebert_runtime.errors import ArtefactError, ToolError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher, positive_probability
@@ -91,11 +93,11 @@ def test_inputs_are_found_by_name_whatever_their_order(tmp_path, artefact):
 
 
 def test_a_model_that_is_not_what_its_card_says_is_refused(tmp_path, artefact):
-    half = [{"seq_len": SEQ_LEN // 2, "signature": None}]
-    change_card(artefact, seq_len=SEQ_LEN // 2, buckets=half)
+    card = read_card(artefact)
+    change_card(artefact, **replace(card, buckets=(Bucket(SEQ_LEN // 2),)).to_json())
     with pytest.raises(ArtefactError, match=r"input_ids int32\[1, 64\].*needs.*\[1, 32\]"):
         Matcher.load(artefact)
-    change_card(artefact, seq_len=SEQ_LEN, buckets=[half[0] | {"seq_len": SEQ_LEN}], labels=["a", "b", "c"])
+    change_card(artefact, **replace(card, labels=("a", "b", "c")).to_json())
     with pytest.raises(ArtefactError, match="its outputs are"):
         Matcher.load(artefact)
     import onnx

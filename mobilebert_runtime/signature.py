@@ -1,0 +1,136 @@
+"""Signatures of artefacts in minisign's format: who made this, not only whether it is whole.
+
+`SHA256SUMS.minisig` signs SHA256SUMS, and so every file; `minisign -Vm SHA256SUMS -p key.pub` verifies it
+too. Keys come from `minisign -G -W` (without a password). Format: https://jedisct1.github.io/minisign/.
+Needs the package `cryptography`: `pip install 'mobilebert-runtime[sign]'`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from mobilebert_runtime.card import CHECKSUM_FILE
+from mobilebert_runtime.checked import check_file, read_text
+from mobilebert_runtime.errors import ArtefactError, OptionError, ToolError
+
+SIGNATURE_FILE = f"{CHECKSUM_FILE}.minisig"
+KEY_ALGORITHM, PREHASHED = b"Ed", b"ED"
+COMMENT, TRUSTED = "untrusted comment: ", "trusted comment: "
+
+
+def verify_signature(folder: Path, public_key: str | Path) -> None:
+    """Is SHA256SUMS signed by the owner of this key?
+
+    Args:
+        folder: of the artefact.
+        public_key: minisign's file (`key.pub`), or its second line.
+
+    Raises:
+        ArtefactError: there is no signature, or it is damaged or somebody else's.
+        OptionError: `public_key` is not one.
+        ToolError: `cryptography` is not installed.
+    """
+    ed25519, invalid = _cryptography()
+    number, key = _read_public_key(public_key)
+    path = folder / SIGNATURE_FILE
+    if not path.exists():
+        raise ArtefactError(f"{folder}: is not signed (no {SIGNATURE_FILE}); don't use it")
+    lines = read_text(path).split("\n")
+    if len(lines) < 4 or not lines[0].startswith(COMMENT) or not lines[2].startswith(TRUSTED):
+        raise ArtefactError(f"{path}: damaged, not a minisign signature; don't use the artefact")
+    first, whole = _decode(lines[1], 74), _decode(lines[3], 64)
+    if first is None or whole is None or first[:2] != PREHASHED:
+        raise ArtefactError(f"{path}: damaged, not a prehashed minisign signature; don't use the artefact")
+    if first[2:10] != number:
+        raise ArtefactError(
+            f"{path}: signed with another key ({first[2:10][::-1].hex().upper()}); don't use it"
+        )
+    owner = ed25519.Ed25519PublicKey.from_public_bytes(key)
+    try:
+        owner.verify(first[10:], _digest(folder / CHECKSUM_FILE))
+        owner.verify(whole, first[10:] + lines[2][len(TRUSTED) :].encode())
+    except invalid:
+        raise ArtefactError(
+            f"{path}: the signature does not fit {CHECKSUM_FILE}; don't use the artefact"
+        ) from None
+
+
+def sign(folder: Path, secret_key: Path | None) -> None:
+    """Write SHA256SUMS.minisig, if there is a key; the errors are those of `read_secret_key`."""
+    if secret_key is None:
+        return
+    ed25519, _ = _cryptography()
+    number, seed = read_secret_key(secret_key)
+    owner = ed25519.Ed25519PrivateKey.from_private_bytes(seed)
+    signature = owner.sign(_digest(folder / CHECKSUM_FILE))
+    about = f"file:{CHECKSUM_FILE}\thashed"
+    lines = [
+        f"{COMMENT}signature of an artefact of mobilebert export",
+        base64.b64encode(PREHASHED + number + signature).decode(),
+        f"{TRUSTED}{about}",
+        base64.b64encode(owner.sign(signature + about.encode())).decode(),
+    ]
+    (folder / SIGNATURE_FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_secret_key(path: Path) -> tuple[bytes, bytes]:
+    """Number and seed of a secret key that `minisign -G -W` made.
+
+    Raises:
+        OptionError: it is missing, damaged, or locked with a password.
+        ToolError: `cryptography` is not installed.
+    """
+    _cryptography()
+    try:
+        data = _decode(read_text(path).split("\n")[1], 158)
+    except (ArtefactError, IndexError):
+        data = None
+    if data is None or data[:2] != KEY_ALGORITHM or data[4:6] != b"B2":
+        raise OptionError(f"{path}: is not a minisign secret key; make one with `minisign -G -W`")
+    if data[2:4] != b"\0\0":
+        raise OptionError(f"{path}: is locked with a password; make one without by `minisign -G -W`")
+    number, secret, check = data[54:62], data[62:126], data[126:158]
+    if hashlib.blake2b(KEY_ALGORITHM + number + secret, digest_size=32).digest() != check:
+        raise OptionError(f"{path}: is damaged (its checksum is wrong); restore it")
+    return number, secret[:32]
+
+
+def _read_public_key(key: str | Path) -> tuple[bytes, bytes]:
+    text = str(key)
+    if (data := _decode(text.strip(), 42)) is None:
+        try:
+            data = _decode(read_text(Path(key)).split("\n")[1], 42)
+        except (ArtefactError, IndexError):
+            data = None
+    if data is None or data[:2] != KEY_ALGORITHM:
+        raise OptionError(f"{text[:100]}: is not a minisign public key; give its file or its second line")
+    return data[2:10], data[10:]
+
+
+def _decode(line: str, size: int) -> bytes | None:
+    """Base64 of so many bytes, or None."""
+    try:
+        data = base64.b64decode(line.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return data if len(data) == size else None
+
+
+def _digest(path: Path) -> bytes:
+    check_file(path)
+    return hashlib.blake2b(path.read_bytes()).digest()
+
+
+def _cryptography() -> tuple[Any, type[Exception]]:
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ModuleNotFoundError:
+        raise ToolError(
+            "signatures need a package that is not installed: `pip install 'mobilebert-runtime[sign]'`"
+        ) from None
+    return ed25519, InvalidSignature
