@@ -5,12 +5,20 @@ exception with an `exit_code` attribute; it becomes one line on stderr. Anything
 its traceback.
 """
 
+import errno
 import importlib
+import io
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from mobilebert_export import options
 
 # name on the command line → its line in `mobilebert --help`. The function lives in
 # mobilebert_export/commands/NAME.py (dashes become underscores) and has the same name.
@@ -39,6 +47,24 @@ COMMANDS: dict[str, str] = {
     "train-tokenizer": "Learn a SentencePiece or WordPiece vocabulary from plain text.",
     "models": "List the model presets: parameters, MACs, bytes.",
 }
+
+
+class CheckedCommand(TyperCommand):
+    """A command whose options are checked by their rules before it begins."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Texts may begin with one dash: the program has no short options."""
+        known = {flag for one in self.params for flag in (*one.opts, *one.secondary_opts)} | {"--help"}
+        before = args[: args.index("--")] if "--" in args else args
+        unknown = [word for word in before if word.startswith("--") and word.partition("=")[0] not in known]
+        ctx.ignore_unknown_options = not unknown
+        return super().parse_args(ctx, unknown or args)  # of unknown ones alone: that the first is named
+
+    def invoke(self, ctx: Any) -> Any:
+        """Check, then run."""
+        flags = {str(one.name): one.opts[0] for one in self.params}
+        options.check(self.callback, flags, ctx.params)  # type: ignore[arg-type]
+        return super().invoke(ctx)
 
 
 class CommandTable(TyperGroup):
@@ -71,7 +97,7 @@ def load_command(name: str) -> Any:
 def command_of(function: Any, name: str) -> Any:
     """A function with typer's annotations as a command that `run` can run."""
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name, help=function.__doc__)(function)
+    single.command(name, cls=CheckedCommand, help=function.__doc__)(function)
     return typer.main.get_command(single)
 
 
@@ -96,15 +122,67 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(command: Any, arguments: list[str] | None, name: str) -> None:
     """Run a command and exit with its code; the one line of an error begins with `name`."""
-    try:
-        code = command(arguments, prog_name=name, standalone_mode=False)
-    except Exception as error:
-        if not hasattr(error, "exit_code"):
-            raise
-        if message := one_line(error):
-            sys.stderr.write(f"{name}: {message}\n")
-        raise SystemExit(error.exit_code) from None
+    for stream in (sys.stdout, sys.stderr):  # a terminal of another encoding shows \\u1234 for what it lacks
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    with _terminable():
+        try:
+            code = command(arguments, prog_name=name, standalone_mode=False)
+            sys.stdout.flush()
+        except Exception as error:
+            if isinstance(error, BrokenPipeError):  # whoever read our lines has seen enough
+                _drop_output()
+                raise SystemExit(1) from None
+            if disk_full(error):
+                _drop_output()
+                sys.stderr.write(f"{name}: disk full: {one_line(error)}\n")
+                raise SystemExit(1) from None
+            if not hasattr(error, "exit_code"):
+                raise
+            if message := one_line(error):
+                sys.stderr.write(f"{name}: {message}\n")
+            raise SystemExit(error.exit_code) from None
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does: what it was writing is removed on the way out."""
+    owner = os.getpid()
+
+    def end(number: int, _: Any) -> None:
+        if os.getpid() != owner:  # a process that the command started
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)  # a second one must not cut the removing short
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def disk_full(error: BaseException | None) -> bool:
+    """Whether an error, or what it came from, is a full disk; some libraries keep no more than the words."""
+    if error is None:
+        return False
+    words = ("No space left on device", "Disk quota exceeded", "PytorchStreamWriter failed writing file")
+    return (
+        getattr(error, "errno", None) in {errno.ENOSPC, errno.EDQUOT}
+        or any(one in str(error) for one in words)
+        or disk_full(error.__cause__ or error.__context__)
+    )
+
+
+def _drop_output() -> None:
+    """Let nothing that is still buffered fail again while the interpreter ends."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
 
 
 def one_line(error: Exception) -> str:

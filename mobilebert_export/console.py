@@ -4,10 +4,11 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 
 def progress_console() -> Console:
@@ -22,6 +23,16 @@ def step(console: Console, title: str) -> Iterator[None]:
     with console.status(title):
         yield
     console.print(f"[green]✓[/] {title} [dim]{time.perf_counter() - start:.1f} s[/]")
+
+
+@contextmanager
+def reading(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error; yields what to call with (done, whole)."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from matching.data.pairs import read_texts
 from mobilebert_export import samples
 from mobilebert_export.accuracy_budget import meet_budget, read_budget_pairs
 from mobilebert_export.artefact_folder import check_output, new_folder, write_checksums
@@ -31,7 +32,7 @@ from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.signature import read_secret_key, sign
 from mobilebert_runtime.tokenizer import PairTokenizer
-from quantize.calibration_data import encode_calibration, read_calibration
+from quantize.calibration_data import encode_calibration
 from quantize.recipes import Recipe, Tolerance, find_recipe
 
 if TYPE_CHECKING:
@@ -369,7 +370,7 @@ def _joined(lengths: list[int]) -> str:
 def _calibration_pairs(request: ExportRequest, recipe: Recipe) -> list[tuple[str, str]]:
     if request.calibration is None:
         return samples.calibration_pairs() if recipe.needs_calibration else []
-    pairs = read_calibration(request.calibration, request.text_a, request.text_b)
+    pairs = read_texts(request.calibration, request.text_a, request.text_b)
     if not recipe.needs_calibration:
         raise OptionError(
             f"--calibration is only read by --quant int8 and int16x8; {recipe.name} measures no ranges"

@@ -41,8 +41,6 @@ def read_table(path: Path, group: str | None = None) -> PairTable:
         DataError: the file is missing, has bad rows, or its labels are not 0, 1, ….
     """
     table = read_pairs(path, group=group)
-    if len(table.problems):
-        raise DataError(f"{path}: {'; '.join(table.problems.describe())}; mend or remove these rows")
     labels = table.labels
     if (
         labels is None

@@ -25,7 +25,9 @@ __all__ = [
     "Reason",
     "find_columns",
     "read_pairs",
+    "read_texts",
     "scan_pairs",
+    "text_fault",
 ]
 
 # Column names that public data sets use; the first row whose two names are both in a file is taken.
@@ -38,6 +40,8 @@ KNOWN_TEXTS = (
     ("premise", "hypothesis"),
 )
 KNOWN_LABELS = ("label", "is_duplicate", "score")
+# No matcher reads so many characters; a longer field means that the file is something else.
+LONGEST_TEXT = 100_000
 NAMED_PER_REASON = 20  # problems kept with their detail; every line number is kept
 
 
@@ -125,8 +129,9 @@ def read_pairs(
     *,
     positive: str | None = None,
     with_labels: bool = True,
+    skip_bad: bool = False,
 ) -> PairTable:
-    """Read a whole file of pairs.
+    """Read a whole file of pairs, every row of it.
 
     The ending of the name gives the format: .tsv (no quoting), .csv, .jsonl or .ndjson, .parquet. Text is
     UTF-8; a byte-order mark and CRLF line ends are accepted.
@@ -139,15 +144,18 @@ def read_pairs(
         group: column of the query key, for ranked lists.
         positive: makes the labels 1 where the label column holds exactly this text and 0 elsewhere.
         with_labels: False looks at no label column, so that a file to be scored may hold any.
+        skip_bad: leave unusable rows out and list them in `problems`.
 
     Raises:
-        DataError: no file, not a table, a column is missing, or no row is usable. A bad row is no error:
-            it is left out and listed in `problems`.
+        DataError: no file, not a table, a column is missing, no row is usable, or (without `skip_bad`)
+            one is not.
     """
     parts = list(scan_pairs(path, text_a, text_b, label, group, positive=positive, with_labels=with_labels))
     problems = Problems()
     for part in parts:
         problems.merge(part.problems)
+    if problems and not skip_bad:
+        raise DataError(f"{path}: {'; '.join(problems.describe())}; mend or remove these rows")
     columns = parts[0].columns
     labels = None
     if columns.label is not None:
@@ -163,6 +171,23 @@ def read_pairs(
         columns=columns,
         problems=problems,
     )
+
+
+def read_texts(
+    path: str | Path, text_a: str | None = None, text_b: str | None = None
+) -> list[tuple[str, str]]:
+    """The pairs of a file, whatever its labels; arguments and errors as in `read_pairs`."""
+    return read_pairs(path, text_a, text_b, with_labels=False).pairs
+
+
+def text_fault(text: str) -> str | None:
+    """Why a text from a command line would not be a usable field of a file of pairs."""
+    if not text or text.isspace():
+        return "is empty"
+    if len(text) > LONGEST_TEXT:
+        return f"has {len(text):,} characters; at most {LONGEST_TEXT:,} make a text"
+    # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
+    return "is not valid UTF-8" if any("\ud800" <= one <= "\udfff" for one in text) else None
 
 
 def scan_pairs(
@@ -260,6 +285,8 @@ def _part(
         for i, text in enumerate(values[name]):
             if type(text) is not str or not text or text.isspace():
                 faults.setdefault(i, (Reason.TEXT, name))
+            elif len(text) > LONGEST_TEXT:
+                faults.setdefault(i, (Reason.LONG, f"{name}: {len(text):,} characters"))
     labels = None
     if columns.label is not None:
         labels, wrong = _labels(values[columns.label], positive, binary)

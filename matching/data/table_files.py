@@ -28,6 +28,7 @@ class Reason(StrEnum):
     RAGGED = "wrong number of fields"
     SYNTAX = "malformed record"
     TEXT = "text is empty or missing"
+    LONG = "text is too long to be one"
     LABEL = "label is not a number"
     NOT_BINARY = "label is neither 0 nor 1"
     GROUP = "group is empty or missing"

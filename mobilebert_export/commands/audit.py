@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
+
+from mobilebert_export import options as opt
+from mobilebert_export.console import reading
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from matching.length_bias.bias_audit import Audit
 
-# The columns and the definition, the same for `mobilebert debias`.
-TextA = Annotated[str | None, Option(help="Column of the first texts; default: known names.")]
-TextB = Annotated[str | None, Option(help="Column of the second texts.")]
-Label = Annotated[str | None, Option(help="Column of the labels, 0 or 1.")]
-Group = Annotated[str | None, Option(help="Column of the query: audit lists (Eq. 3-4) instead of pairs.")]
-Positive = Annotated[str | None, Option(help="The label that counts as positive, all others as negative.")]
-QuartilesFrom = Annotated[
-    Path | None,
-    Option(help="Cut CAT1-4 at the quartiles of this training file, or of an earlier report (.json)."),
-]
-
 
 def audit(
     *,
-    file: Annotated[Path, Argument(help="TSV (no quoting), CSV, JSON Lines or Parquet.")],
-    text_a: TextA = None,
-    text_b: TextB = None,
-    label: Label = None,
-    group: Group = None,
-    positive: Positive = None,
-    quartiles_from: QuartilesFrom = None,
-    json_file: Annotated[Path | None, Option("--json", help="Write the audit here as JSON.")] = None,
-    png: Annotated[Path | None, Option(help="Draw the paper's Figure 1 here.")] = None,
-    force: Annotated[bool, Option("--force", help="Replace outputs that exist.")] = False,
+    file: Annotated[Path, opt.INPUT_FILE, Argument(help="TSV (no quoting), CSV, JSON Lines or Parquet.")],
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
+    label: opt.Label = None,
+    group: opt.Group = None,
+    positive: opt.Positive = None,
+    quartiles_from: opt.QuartilesFrom = None,
+    json_file: opt.JsonFile = None,
+    png: Annotated[Path | None, opt.OUTPUT_FILE, Option(help="Draw the paper's Figure 1 here.")] = None,
+    force: opt.Force = False,
 ) -> None:
     """Audit a labelled file of pairs for length-divergence bias.
 
@@ -51,10 +41,8 @@ def audit(
 
     from matching.length_bias.bias_audit import audit as run
     from matching.length_bias.category_plot import draw
-    from mobilebert_runtime.files import check_output, replacing
+    from mobilebert_runtime.files import replacing
 
-    for out in filter(None, (json_file, png)):
-        check_output(out, force=force)
     with reading(f"reading {file.name}") as progress:
         found = run(
             file,
@@ -75,19 +63,6 @@ def audit(
         with replacing(png, force=force) as partial:
             draw({f"{file.resolve().parent.name}/{file.name} ({found.mode})": found.categories}, partial)
     show(found, Console(highlight=False, soft_wrap=True))
-
-
-@contextmanager
-def reading(title: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error; yields what to call with (done, whole)."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 
 def show(found: Audit, console: Console) -> None:

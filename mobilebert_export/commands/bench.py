@@ -5,16 +5,26 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from mobilebert_export import options as opt
+
 
 def bench(
-    artefacts: Annotated[list[str], Argument(help="Artefact folders; or: history [FOLDER OF RECORDS].")],
-    threads: Annotated[int, Option(help="Threads of the runtime.")] = 1,
-    seq_len: Annotated[int | None, Option(help="Refuse artefacts of another sequence length.")] = None,
-    sessions: Annotated[int, Option(help="Interleaved sessions per artefact, a process each.")] = 7,
-    seconds: Annotated[float, Option(help="Steady measurement per session, after warm-up.")] = 2.0,
-    pairs: Annotated[Path | None, Option(help="TSV of text pairs to run; default: built-in ones.")] = None,
+    artefacts: Annotated[
+        list[str],
+        opt.NAMED_PATH,
+        Argument(help="Artefact folders; or: history [FOLDER OF RECORDS]."),
+    ],
+    threads: opt.Threads = 1,
+    seq_len: Annotated[
+        int | None, opt.TOKENS, Option(help="Refuse artefacts of another sequence length.")
+    ] = None,
+    sessions: opt.Sessions = 7,
+    seconds: opt.Seconds = 2.0,
+    pairs: Annotated[
+        Path | None, opt.INPUT_FILE, Option(help="TSV of text pairs to run; default: built-in ones.")
+    ] = None,
     mode: Annotated[
-        str, Option(help="padded: the network alone; text: a whole call from strings.")
+        str, opt.BENCH_MODES, Option(help="padded: the network alone; text: a whole call from strings.")
     ] = "padded",
     python: Annotated[
         list[str] | None, Option(help="Measure in this other environment's Python too; may be repeated.")
@@ -25,11 +35,11 @@ def bench(
     profile: Annotated[
         bool, Option("--profile", help="Add each runtime's own profile: time by kind of operator.")
     ] = False,
-    retries: Annotated[int, Option(help="Repeat a session this often while the machine is troubled.")] = 2,
+    retries: opt.Retries = 2,
     out: Annotated[
-        Path | None, Option(help="Write OUT.json, OUT.md, OUT.png; for history, the page.")
+        Path | None, opt.BENCH_FILES, Option(help="Write OUT.json, OUT.md, OUT.png; for history, the page.")
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
+    force: opt.Force = False,
 ) -> None:
     """Measure artefacts in one interleaved run: load, first, warm-up, steady, memory.
 
@@ -46,21 +56,19 @@ def bench(
 
     from android_bench.latency import measure, name_candidates
     from android_bench.latency_record import Record
-    from android_bench.latency_report import bench_markdown, check_free, write_bench
+    from android_bench.latency_report import bench_markdown, write_bench
     from android_bench.progress import session_progress
     from android_bench.sample_pairs import PAIRS
-    from matching.data.pairs import read_pairs
+    from matching.data.pairs import read_texts
 
-    if out:
-        check_free(out, force=force)
-    texts = read_pairs(pairs) if pairs else None
+    texts = read_texts(pairs) if pairs else PAIRS
     candidates = name_candidates(artefacts, threads, seq_len=seq_len, pythons=python or ())
     with session_progress() as begin:
         run = measure(
             candidates,
             sessions=sessions,
             seconds=seconds,
-            inputs=list(zip(texts.text_a, texts.text_b, strict=True)) if texts else PAIRS,
+            inputs=texts,
             mode=mode,
             retries=retries,
             progress=begin("sessions"),

@@ -5,15 +5,19 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from mobilebert_export import options as opt
+
 
 def calibrate(
-    model: Annotated[Path, Argument(help="Model directory of a matcher with two labels.")],
-    data: Annotated[Path, Option(help="Folder with dev.tsv and, for --level, the biased train.tsv.")],
+    model: Annotated[Path, opt.INPUT_FOLDER, Argument(help="Model directory of a matcher with two labels.")],
+    data: Annotated[
+        Path, opt.INPUT_FOLDER, Option(help="Folder with dev.tsv and, for --level, the biased train.tsv.")
+    ],
     level: Annotated[
         bool, Option("--level", help="For pairs whose difference in length says nothing of the label.")
     ] = False,
-    threads: Annotated[int, Option(help="CPU threads.")] = 2,
-    force: Annotated[bool, Option("--force", help="Replace the settings that are there.")] = False,
+    threads: opt.Threads = 2,
+    force: opt.Force = False,
 ) -> None:
     """Fit temperature and threshold on dev.tsv, and write them to MODEL/matcher.json.
 

@@ -5,33 +5,32 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from mobilebert_runtime.errors import OptionError
-
-VERBS = ("build",)
+from mobilebert_export import options as opt
 
 
 def corpus(
-    verb: Annotated[str, Argument(help="build.")],
+    verb: Annotated[str, opt.Choice("build"), Argument(help="build.")],  # noqa: ARG001 (there is one)
     files: Annotated[
         list[Path],
+        opt.INPUT_FILE,
         Argument(help="Text: a paragraph a line, a blank line between documents (.txt, .xz, .gz)."),
     ],
-    out: Annotated[Path, Option(help="Folder of the corpus; a killed build there is taken up again.")],
-    vocab: Annotated[str, Option(help="minilm, or a directory with tokenizer.json.")] = "minilm",
-    seq_len: Annotated[int, Option(help="Tokens of an example, special ones included.")] = 128,
-    short: Annotated[float, Option(help="Share of examples with a random shorter length.")] = 0.1,
+    out: Annotated[
+        Path, opt.RUN_FOLDER, Option(help="Folder of the corpus; a killed build there is taken up again.")
+    ],
+    vocab: Annotated[str, opt.MODEL, Option(help="minilm, or a directory with tokenizer.json.")] = "minilm",
+    seq_len: Annotated[int, opt.TOKENS, Option(help="Tokens of an example, special ones included.")] = 128,
+    short: Annotated[float, opt.SHARE, Option(help="Share of examples with a random shorter length.")] = 0.1,
     pairs: Annotated[str, Option(help="Default sentence pairs: nsp or sop.")] = "nsp",
     masking: Annotated[str, Option(help="Default masking: token or ngram.")] = "token",
-    seed: Annotated[int, Option(help="Of lengths, and later of pairs and masks.")] = 0,
-    workers: Annotated[int, Option(min=1, help="Processes.")] = 2,
+    seed: opt.Seed = 0,
+    workers: Annotated[int, opt.COUNT, Option(help="Processes.")] = 2,
 ) -> None:
     """Tokenise text and pack it into memory-mapped token shards.
 
     Pairs and masks are drawn when an example is read, anew in every epoch, from the seed; --pairs and
     --masking are what `mobilebert pretrain` takes unless told otherwise.
     """
-    if verb not in VERBS:
-        raise OptionError(f"no verb {verb!r}; there is {', '.join(VERBS)}")
     import time
 
     from rich.console import Console

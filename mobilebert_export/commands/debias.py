@@ -5,34 +5,29 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from mobilebert_export.commands.audit import (
-    Group,
-    Label,
-    Positive,
-    QuartilesFrom,
-    TextA,
-    TextB,
-    reading,
-    show,
-)
+from mobilebert_export import options as opt
+from mobilebert_export.commands.audit import show
+from mobilebert_export.console import reading
 
 
 def debias(
     *,
-    file: Annotated[Path, Argument(help="TSV (no quoting), CSV, JSON Lines or Parquet.")],
-    out: Annotated[Path, Option(help="The set to write, in the format of the input.")],
-    text_a: TextA = None,
-    text_b: TextB = None,
-    label: Label = None,
-    group: Group = None,
-    positive: Positive = None,
-    quartiles_from: QuartilesFrom = None,
-    seed: Annotated[int, Option(help="Of the down-sampling.")] = 0,
+    file: Annotated[Path, opt.INPUT_FILE, Argument(help="TSV (no quoting), CSV, JSON Lines or Parquet.")],
+    out: Annotated[Path, opt.OUTPUT_FILE, Option(help="The set to write, in the format of the input.")],
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
+    label: opt.Label = None,
+    group: opt.Group = None,
+    positive: opt.Positive = None,
+    quartiles_from: opt.QuartilesFrom = None,
+    seed: opt.Seed = 0,
     rounds: Annotated[
-        int | None, Option(min=1, help="At most so many passes; 1 is the paper's. Default: until level.")
+        int | None, opt.COUNT, Option(help="At most so many passes; 1 is the paper's. Default: until level.")
     ] = None,
-    report: Annotated[Path | None, Option(help="JSON report; default: OUT with .report.json.")] = None,
-    force: Annotated[bool, Option("--force", help="Replace outputs that exist.")] = False,
+    report: Annotated[
+        Path | None, opt.OUTPUT_FILE, Option(help="JSON report; default: OUT with .report.json.")
+    ] = None,
+    force: opt.Force = False,
 ) -> None:
     """Write an adversarial (bias-free) set and audit it.
 
@@ -49,8 +44,7 @@ def debias(
     from mobilebert_runtime.files import check_output, replacing
 
     report = report or out.with_suffix(".report.json")
-    for path in (out, report):
-        check_output(path, force=force)
+    check_output(report, force=force)
     columns = {"text_a": text_a, "text_b": text_b, "label": label, "group": group, "positive": positive}
     with reading(f"reading {file.name}") as progress:
         before = audit(file, **columns, quartiles_from=quartiles_from, progress=progress)

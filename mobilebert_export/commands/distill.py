@@ -5,33 +5,39 @@ from typing import Annotated
 
 from typer import Option
 
+from mobilebert_export import options as opt
+
 
 def distill(
     teacher: Annotated[
         list[Path],
+        opt.INPUT_FOLDER,
         Option(
             help="Model directory of a fine-tuned pair classifier; of several the first one's layers count."
         ),
     ],
-    data: Annotated[Path, Option(help="Folder with train.tsv and dev.tsv.")],
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    data: Annotated[Path, opt.INPUT_FOLDER, Option(help="Folder with train.tsv and dev.tsv.")],
+    out: opt.RunFolder,
     student: Annotated[
-        str, Option(help="Preset of the student, or a Kronecker-factored model directory.")
+        str, opt.MODEL, Option(help="Preset of the student, or a Kronecker-factored model directory.")
     ] = "matcher-m",
     recipe: Annotated[str, Option(help="Distillation recipe.")] = "matcher-m",
     start: Annotated[
         str | None,
+        opt.MODEL,
         Option(help="Trained model of the student's shape to go on from: a directory or 'shipped'."),
     ] = None,
     level: Annotated[
-        float, Option(min=0, help="Share of the length-divergence bias taken out of the targets; 1: all.")
+        float, opt.LEVEL, Option(help="Share of the length-divergence bias taken out of the targets; 1: all.")
     ] = 0.0,
     labels: Annotated[
-        Path | None, Option(help="Folder of the teachers' labels, to share between students. [OUT/labels]")
+        Path | None,
+        opt.RUN_FOLDER,
+        Option(help="Folder of the teachers' labels, to share between students. [OUT/labels]"),
     ] = None,
-    seed: Annotated[int, Option(help="Of initial weights and mining.")] = 0,
-    threads: Annotated[int, Option(help="CPU threads.")] = 2,
-    force: Annotated[bool, Option("--force", help="Replace a finished model in OUT.")] = False,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = 2,
+    force: opt.Force = False,
 ) -> None:
     """Distil a student: inherit, layer-wise transfer, joint transfer, task.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from mobilebert_export import options as opt
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -14,17 +16,17 @@ SHOWN = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "auc", "ece")
 
 
 def evaluate(
-    matcher: Annotated[str, Argument(help="Model directory, artefact folder, or 'shipped'.")],
-    data: Annotated[Path, Option(help="Labelled pairs (TSV, CSV, JSON Lines, Parquet).")],
+    matcher: Annotated[str, opt.MODEL, Argument(help="Model directory, artefact folder, or 'shipped'.")],
+    data: Annotated[Path, opt.INPUT_FILE, Option(help="Labelled pairs (TSV, CSV, JSON Lines, Parquet).")],
     train: Annotated[
-        Path | None, Option(help="Training pairs that cut CAT1 to CAT4; default: the data itself.")
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help="Training pairs that cut CAT1 to CAT4; default: the data itself."),
     ] = None,
-    threads: Annotated[int, Option(help="CPU threads.")] = 2,
-    symmetric: Annotated[
-        bool, Option("--symmetric", help="Mean over both orders of a pair; twice the time.")
-    ] = False,
-    json_file: Annotated[Path | None, Option("--json", help="Also write everything there.")] = None,
-    force: Annotated[bool, Option("--force", help="Replace the JSON file.")] = False,
+    threads: opt.Threads = 2,
+    symmetric: opt.Symmetric = False,
+    json_file: opt.JsonFile = None,
+    force: opt.Force = False,  # noqa: ARG001 (the check of options reads it)
 ) -> None:
     """Evaluate a matcher on labelled pairs.
 
@@ -40,10 +42,8 @@ def evaluate(
     from matching.evaluation.pair_evaluation import evaluate as figures
     from matching.length_bias.bias_audit import load_quartiles
     from mobilebert_export.scoring import open_scorer, record_head
-    from mobilebert_runtime.files import check_output, write_json
+    from mobilebert_runtime.files import write_json
 
-    if json_file:
-        check_output(json_file, force=force)
     pairs, labels = read_labelled(data)
     quartiles = load_quartiles(train, "pairwise") if train else None
     scorer = open_scorer(matcher, threads, symmetric=symmetric)

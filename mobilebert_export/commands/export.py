@@ -5,16 +5,20 @@ from typing import Annotated
 
 from typer import Option
 
+from mobilebert_export import options as opt
+
 
 def export(
     *,
-    out: Annotated[Path, Option(help="Artefact folder to make; must not exist.")],
-    model: Annotated[str, Option(help="Model directory, or 'shipped'.")] = "shipped",
-    target: Annotated[str, Option(help="tflite or onnx.")] = "tflite",
+    out: Annotated[Path, opt.ARTEFACT_FOLDER, Option(help="Artefact folder to make; must not exist.")],
+    model: Annotated[str, opt.MODEL, Option(help="Model directory, or 'shipped'.")] = "shipped",
+    target: Annotated[str, opt.TARGETS, Option(help="tflite or onnx.")] = "tflite",
     quant: Annotated[
-        str, Option(help="none, dynamic, int8 or int16x8 (the last two static, calibrated).")
+        str, opt.QUANTS, Option(help="none, dynamic, int8 or int16x8 (the last two static, calibrated).")
     ] = "int8",
-    seq_len: Annotated[int, Option(help="Tokens; longer pairs are truncated, shorter ones padded.")] = 128,
+    seq_len: Annotated[
+        int, opt.TOKENS, Option(help="Tokens; longer pairs are truncated, shorter ones padded.")
+    ] = 128,
     buckets: Annotated[
         str | None,
         Option(
@@ -22,32 +26,38 @@ def export(
         ),
     ] = None,
     calibration: Annotated[
-        Path | None, Option(help="TSV of text pairs for int8 ranges; default: the bundled samples.")
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help="TSV of text pairs for int8 ranges; default: the bundled samples."),
     ] = None,
     max_accuracy_drop: Annotated[
         float | None,
+        opt.POINTS,
         Option(help="Points that quantising may cost on --pairs; products go back to float until it holds."),
     ] = None,
-    pairs: Annotated[Path | None, Option(help="Labelled pairs for --max-accuracy-drop.")] = None,
-    text_a: Annotated[str | None, Option(help="Column of the first texts in --calibration.")] = None,
-    text_b: Annotated[str | None, Option(help="Column of the second texts.")] = None,
-    atol: Annotated[
-        float | None, Option(help="Largest |Δlogit| against PyTorch; default: the recipe's.")
+    pairs: Annotated[
+        Path | None, opt.INPUT_FILE, Option(help="Labelled pairs for --max-accuracy-drop.")
     ] = None,
-    opset: Annotated[int, Option(help="ONNX operator set, 18 to 20.")] = 20,
-    threads: Annotated[int, Option(help="CPU threads of the latency measurement.")] = 1,
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
+    atol: Annotated[
+        float | None, opt.ABOVE_ZERO, Option(help="Largest |Δlogit| against PyTorch; default: the recipe's.")
+    ] = None,
+    opset: Annotated[int, opt.OPSETS, Option(help="ONNX operator set, 18 to 20.")] = 20,
+    threads: opt.Threads = 1,
     measure: Annotated[bool, Option(help="Measure the latency of the float and the quantised file.")] = True,
     simplify: Annotated[
         bool, Option(help="Exact rewrites before conversion; for int8 also equalised ranges.")
     ] = True,
     kronecker: Annotated[
         str,
+        opt.FORMS,
         Option(help="Kronecker layers: factored, materialised, or auto: whatever is faster, layer by layer."),
     ] = "auto",
     sign: Annotated[
-        Path | None, Option(help="Sign with this minisign key, made by `minisign -G -W`.")
+        Path | None, opt.INPUT_FILE, Option(help="Sign with this minisign key, made by `minisign -G -W`.")
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace an artefact folder that exists.")] = False,
+    force: opt.Force = False,
 ) -> None:
     """Write a verified TFLite or ONNX artefact folder.
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from mobilebert_export.commands.audit import reading
+from mobilebert_export import options as opt
+from mobilebert_export.console import reading
 from mobilebert_runtime.errors import OptionError
 
 if TYPE_CHECKING:
@@ -26,36 +27,45 @@ if TYPE_CHECKING:
 def factorize(
     *,
     model: Annotated[
-        str, Option(help="Model directory, 'minilm', 'shipped'; to count also a name of `mobilebert models`.")
+        str,
+        opt.MODEL,
+        Option(help="Model directory, 'minilm', 'shipped'; to count also a name of `mobilebert models`."),
     ],
     preset: Annotated[str | None, Option(help="8, 21 or 5: a row of KroneckerBERT's Table 1.")] = None,
     low_rank: Annotated[
-        int | None, Option(min=1, help="Truncated SVD of this rank instead: the special case n1 = m2 = 1.")
+        int | None,
+        opt.COUNT,
+        Option(help="Truncated SVD of this rank instead: the special case n1 = m2 = 1."),
     ] = None,
     factors: Annotated[
-        Path | None, Option(help='JSON list of rules, as [{"layers": "*.dense", "m1": 8, "n1": 2}].')
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help='JSON list of rules, as [{"layers": "*.dense", "m1": 8, "n1": 2}].'),
     ] = None,
     search: Annotated[bool, Option("--search", help="List factor shapes that meet a budget.")] = False,
-    max_parameters: Annotated[int | None, Option(min=1, help="Budget of the whole encoder.")] = None,
-    max_flops: Annotated[int | None, Option(min=1, help="Budget of the layers' linear maps.")] = None,
-    top: Annotated[int, Option(min=1, help="Rows that --search lists.")] = 20,
+    max_parameters: Annotated[int | None, opt.BUDGET, Option(help="Budget of the whole encoder.")] = None,
+    max_flops: Annotated[int | None, opt.BUDGET, Option(help="Budget of the layers' linear maps.")] = None,
+    top: Annotated[int, opt.COUNT, Option(help="Rows that --search lists.")] = 20,
     rank: Annotated[
         int | None,
+        opt.COUNT,
         Option(help="Products in the sum of every linear map; default: the preset's; in a search 1."),
     ] = None,
     words_rank: Annotated[
         int | None,
+        opt.COUNT,
         Option(help="Products in the sum of the word embedding, with --low-rank or --search."),
     ] = None,
     calibration: Annotated[
         Path | None,
+        opt.INPUT_FILE,
         Option(help="TSV of text pairs; factors err least in what layers return on them, not in weights."),
     ] = None,
-    seq_len: Annotated[int, Option(min=1, help="Tokens that FLOPs are counted for.")] = 128,
-    out: Annotated[Path | None, Option(help="Model directory to write.")] = None,
-    json_file: Annotated[Path | None, Option("--json", help="Write the table here as JSON.")] = None,
+    seq_len: Annotated[int, opt.TOKENS, Option(help="Tokens that FLOPs are counted for.")] = 128,
+    out: Annotated[Path | None, opt.MODEL_FOLDER, Option(help="Model directory to write.")] = None,
+    json_file: opt.JsonFile = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Count only: no weights are read or written.")] = False,
-    force: Annotated[bool, Option("--force", help="Replace outputs that exist.")] = False,
+    force: opt.Force = False,
 ) -> None:
     """Store an encoder's matrices as sums of Kronecker products.
 
@@ -64,7 +74,7 @@ def factorize(
     layers' linear maps, before and after. Train the result: without distillation it is far from the model it
     came from.
     """
-    from mobilebert_runtime.files import check_output, replacing
+    from mobilebert_runtime.files import replacing
 
     if sum((preset is not None, low_rank is not None, factors is not None, search)) != 1:
         raise OptionError("give one of --preset, --low-rank, --factors and --search")
@@ -78,10 +88,6 @@ def factorize(
         raise OptionError("--calibration fits weights; leave out --search and --dry-run")
     if not (search or dry_run) and out is None:
         raise OptionError("--out is missing; give a model directory to write, or --dry-run")
-    if out is not None and out.exists() and not force:
-        raise OptionError(f"{out}: exists already; choose another name or add --force")
-    if json_file is not None:
-        check_output(json_file, force=force)
     if search:
         budget = {"max_parameters": max_parameters, "max_flops": max_flops}
         sums: dict[str, int | None] = {
@@ -157,11 +163,11 @@ def _compress(
 def _inputs(model: nn.Module, directory: Path, calibration: Path) -> dict[str, Inputs]:
     """What the layers of a model read in the pairs of a file."""
     from distill.init.student import inputs_of
+    from matching.data.pairs import read_texts
     from mobilebert_runtime.tokenizer import PairTokenizer
     from models.layers import encoder_of
-    from quantize.calibration_data import read_calibration
 
-    return inputs_of(encoder_of(model), PairTokenizer.load(directory), read_calibration(calibration))
+    return inputs_of(encoder_of(model), PairTokenizer.load(directory), read_texts(calibration))
 
 
 def _search(

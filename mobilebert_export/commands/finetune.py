@@ -5,26 +5,33 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from mobilebert_export import options as opt
 from mobilebert_runtime.errors import OptionError
 
 
 def finetune(
-    task: Annotated[str, Option(help="mrpc, sts-b, mnli or squad.")],
-    data: Annotated[
-        Path, Option(help="Folder with train.tsv, dev.tsv, test.tsv; squad: train*.json, dev*.json.")
+    task: Annotated[
+        str, opt.Choice("mrpc", "sts-b", "mnli", "squad"), Option(help="mrpc, sts-b, mnli or squad.")
     ],
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
-    model: Annotated[str, Option(help="minilm, shipped, a model directory, or untrained.")] = "minilm",
+    data: Annotated[
+        Path,
+        opt.INPUT_FOLDER,
+        Option(help="Folder with train.tsv, dev.tsv, test.tsv; squad: train*.json, dev*.json."),
+    ],
+    out: opt.RunFolder,
+    model: Annotated[
+        str, opt.MODEL, Option(help="minilm, shipped, a model directory, or untrained.")
+    ] = "minilm",
     grid: Annotated[
         bool, Option("--grid", help="Search all combinations; without lists the paper's 270.")
     ] = False,
-    batch_size: Annotated[str, Option(help="One, or a list for --grid such as 16,32,48.")] = "",
-    lr: Annotated[str, Option(help="Peak learning rate, or a list.")] = "",
-    epochs: Annotated[str, Option(help="Passes over the training data, or a list.")] = "",
-    max_len: Annotated[int, Option(min=32, help="squad: tokens of a window over the text.")] = 384,
-    seed: Annotated[int, Option(help="Of the fresh head, order, dropout.")] = 0,
-    threads: Annotated[int, Option(help="CPU threads.")] = 2,
-    force: Annotated[bool, Option("--force", help="Replace a finished model in OUT.")] = False,
+    batch_size: Annotated[str, opt.BATCHES, Option(help="One, or a list for --grid such as 16,32,48.")] = "",
+    lr: Annotated[str, opt.RATES, Option(help="Peak learning rate, or a list.")] = "",
+    epochs: Annotated[str, opt.RATES, Option(help="Passes over the training data, or a list.")] = "",
+    max_len: Annotated[int, opt.TOKENS, Option(help="squad: tokens of a window over the text.")] = 384,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = 2,
+    force: opt.Force = False,
 ) -> None:
     """Fine-tune on a GLUE-style task or SQuAD and report its official figures.
 

@@ -5,26 +5,33 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from mobilebert_export import options as opt
+
 
 def gate(
     artefacts: Annotated[
         list[str],
+        opt.NAMED_PATH,
         Argument(help="BASE and CANDIDATE: two folders, or two of RUN.json#NAME; one for --self-test."),
     ],
-    threads: Annotated[int, Option(help="Threads of the runtime.")] = 1,
-    sessions: Annotated[int, Option(help="Interleaved sessions per side; fewer than 7 are never green.")] = 7,
-    seconds: Annotated[float, Option(help="Steady measurement per session, after warm-up.")] = 2.0,
+    threads: opt.Threads = 1,
+    sessions: opt.Sessions = 7,
+    seconds: opt.Seconds = 2.0,
     instructions: Annotated[
         bool, Option("--instructions", help="Judge the instructions counted by valgrind too (minutes).")
     ] = False,
-    retries: Annotated[int, Option(help="Repeat a session this often while the machine is troubled.")] = 2,
+    retries: opt.Retries = 2,
     self_test: Annotated[
         bool, Option("--self-test", help="Check the gate here: the artefact against itself, then slowed.")
     ] = False,
-    rounds: Annotated[int, Option(help="Self-test: runs of the artefact against itself.")] = 5,
-    slowdown: Annotated[float, Option(help="Self-test: share of each inference burnt on top.")] = 0.08,
-    out: Annotated[Path | None, Option(help="Write OUT.json, OUT.md and OUT.png.")] = None,
-    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
+    rounds: Annotated[
+        int, opt.Number(1, 1000), Option(help="Self-test: runs of the artefact against itself.")
+    ] = 5,
+    slowdown: Annotated[
+        float, opt.RATE, Option(help="Self-test: share of each inference burnt on top.")
+    ] = 0.08,
+    out: Annotated[Path | None, opt.BENCH_FILES, Option(help="Write OUT.json, OUT.md and OUT.png.")] = None,
+    force: opt.Force = False,
 ) -> None:
     """Compare two artefacts; exit 0 only when a slowdown of 8% is ruled out.
 

@@ -5,15 +5,19 @@ from typing import Annotated
 
 from typer import Option
 
+from mobilebert_export import options as opt
+
 
 def import_tensorflow(
     checkpoint: Annotated[
-        Path, Option(help="Prefix of the checkpoint, such as mobilebert/mobilebert_variables.ckpt.")
+        Path,
+        opt.NAMED_PATH,
+        Option(help="Prefix of the checkpoint, such as mobilebert/mobilebert_variables.ckpt."),
     ],
-    config: Annotated[Path, Option(help="bert_config.json of the checkpoint.")],
-    vocab: Annotated[Path, Option(help="vocab.txt of the checkpoint.")],
-    out: Annotated[Path, Option(help="Model directory to make.")],
-    force: Annotated[bool, Option("--force", help="Replace a model directory that exists.")] = False,
+    config: Annotated[Path, opt.INPUT_FILE, Option(help="bert_config.json of the checkpoint.")],
+    vocab: Annotated[Path, opt.INPUT_FILE, Option(help="vocab.txt of the checkpoint.")],
+    out: Annotated[Path, opt.MODEL_FOLDER, Option(help="Model directory to make.")],
+    force: opt.Force = False,
 ) -> None:
     """Turn a TensorFlow 1 checkpoint of BERT or MobileBERT into a model directory.
 

@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from mobilebert_export import options as opt
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def invariances(
-    matcher: Annotated[str, Argument(help="Model directory, artefact folder, or 'shipped'.")],
-    data: Annotated[Path, Option(help="Pairs (TSV, CSV, JSON Lines, Parquet); labels are not read.")],
-    pairs: Annotated[int, Option(help="So many of them, drawn at random.", min=1)] = 1000,
-    seed: Annotated[int, Option(help="Of the draw and of the perturbations.")] = 0,
-    threads: Annotated[int, Option(help="CPU threads.")] = 2,
-    symmetric: Annotated[
-        bool, Option("--symmetric", help="Mean over both orders of a pair; twice the time.")
-    ] = False,
-    json_file: Annotated[Path | None, Option("--json", help="Also write everything there.")] = None,
-    force: Annotated[bool, Option("--force", help="Replace the JSON file.")] = False,
+    matcher: Annotated[str, opt.MODEL, Argument(help="Model directory, artefact folder, or 'shipped'.")],
+    data: Annotated[
+        Path, opt.INPUT_FILE, Option(help="Pairs (TSV, CSV, JSON Lines, Parquet); labels are not read.")
+    ],
+    pairs: Annotated[int, opt.COUNT, Option(help="So many of them, drawn at random.")] = 1000,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = 2,
+    symmetric: opt.Symmetric = False,
+    json_file: opt.JsonFile = None,
+    force: opt.Force = False,  # noqa: ARG001 (the check of options reads it)
 ) -> None:
     """Measure how far scores and decisions move when a pair changes but its meaning does not.
 
@@ -31,15 +33,13 @@ def invariances(
     """
     from rich.console import Console
 
-    from matching.data.pairs import read_pairs
+    from matching.data.pairs import read_texts
     from matching.evaluation.perturbations import invariances as measure
     from matching.evaluation.perturbations import sample
     from mobilebert_export.scoring import open_scorer, record_head
-    from mobilebert_runtime.files import check_output, write_json
+    from mobilebert_runtime.files import write_json
 
-    if json_file:
-        check_output(json_file, force=force)
-    chosen = sample(read_pairs(data).pairs, pairs, seed)
+    chosen = sample(read_texts(data), pairs, seed)
     scorer = open_scorer(matcher, threads, symmetric=symmetric)
     with Console(stderr=True).status(f"{len(chosen):,} pairs"):
         found = measure(scorer.score, chosen, scorer.threshold, seed=seed)

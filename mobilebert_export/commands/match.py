@@ -1,13 +1,20 @@
 """`mobilebert match`: scores from an artefact, for one pair or a file of pairs."""
 
 import json
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from mobilebert_runtime.errors import OptionError
+from mobilebert_export import options as opt
+from mobilebert_runtime.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from matching.data.pairs import PairTable
 
 BATCH = 64
 
@@ -15,26 +22,30 @@ BATCH = 64
 def match(
     *,
     texts: Annotated[list[str] | None, Argument(metavar="TEXT_A TEXT_B", help="The two texts.")] = None,
-    artefact: Annotated[Path, Option(help="Artefact folder.")] = Path("artefacts/matcher-int8"),
+    artefact: Annotated[Path, opt.MODEL, Option(help="Artefact folder.")] = Path("artefacts/matcher-int8"),
     pairs: Annotated[
-        Path | None, Option(help="File of pairs (TSV, CSV, JSON Lines) instead of two texts.")
+        Path | None,
+        opt.PIPED,
+        Option(help="File of pairs (TSV, CSV, JSON Lines), or - for TSV on standard input."),
     ] = None,
-    text_a: Annotated[str | None, Option(help="Column of the first texts in --pairs.")] = None,
-    text_b: Annotated[str | None, Option(help="Column of the second texts.")] = None,
-    threads: Annotated[int, Option(help="CPU threads.")] = 1,
-    symmetric: Annotated[
-        bool, Option("--symmetric", help="Mean over both orders of a pair; twice the time.")
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
+    skip_bad: Annotated[
+        bool, Option("--skip-bad", help="Leave rows that hold no two texts without a score.")
     ] = False,
+    threads: opt.Threads = 1,
+    symmetric: opt.Symmetric = False,
     json_lines: Annotated[bool, Option("--json", help="One JSON object per pair.")] = False,
 ) -> None:
     """Score one pair, or a file of pairs, with an artefact.
 
     Prints, per pair and separated by a tab, the probability that the two texts match and the label that the
-    artefact's threshold gives.
+    artefact's threshold gives. A file with a bad row is refused; with --skip-bad both fields of its line stay
+    empty (as JSON: null, with the row's line and problem), so that output and file stay aligned. A text that
+    begins with two dashes goes after a lone --.
     """
     from rich.console import Console
 
-    from matching.data.pairs import read_pairs
     from mobilebert_export.console import silenced
     from mobilebert_runtime.matcher import Matcher
 
@@ -42,20 +53,56 @@ def match(
         raise OptionError(f"{len(texts or ())} texts; give two, or a file with --pairs")
     if pairs is not None and texts:
         raise OptionError("give either two texts or --pairs, not both")
-    asked = [(texts[0], texts[1])] if texts else read_pairs(pairs or "", text_a, text_b).pairs
+    opt.check_texts(texts or ())
+    table = read_rows(pairs, text_a, text_b, skip_bad=skip_bad) if pairs else None
+    asked = table.pairs if table else [(texts[0], texts[1])] if texts else []
     with silenced():
         matcher = Matcher.load(artefact, threads)
-    progress = Console(stderr=True)
-    with progress.status("") as status:
-        for start in range(0, len(asked), BATCH):
-            batch = asked[start : start + BATCH]
-            for pair, score in zip(batch, matcher.score(batch, symmetric=symmetric), strict=True):
-                sys.stdout.write(_line(pair, float(score), matcher.label(float(score)), as_json=json_lines))
-            status.update(f"{start + len(batch):,} of {len(asked):,} pairs")
+    console = Console(stderr=True)
+    with console.status("") as status:
+
+        def rows() -> Iterator[dict[str, Any]]:
+            for start in range(0, len(asked), BATCH):
+                batch = asked[start : start + BATCH]
+                scores = matcher.score(batch, symmetric=symmetric).tolist()
+                for (a, b), score in zip(batch, scores, strict=True):
+                    yield {"score": round(score, 6), "label": matcher.label(score), "text_a": a, "text_b": b}
+                status.update(f"{start + len(batch):,} of {len(asked):,} pairs")
+
+        for row in aligned(rows(), table) if table else rows():
+            sys.stdout.write(line(row, as_json=json_lines))
+    if table and table.problems:
+        console.print(f"{len(table.problems):,} rows without a score: {'; '.join(table.problems.describe())}")
 
 
-def _line(pair: tuple[str, str], score: float, label: str, *, as_json: bool) -> str:
+def read_rows(pairs: Path, text_a: str | None, text_b: str | None, *, skip_bad: bool) -> "PairTable":
+    """The file's pairs, or standard input's."""
+    from matching.data.pairs import read_pairs
+
+    if str(pairs) != "-":
+        return read_pairs(pairs, text_a, text_b, with_labels=False, skip_bad=skip_bad)
+    with tempfile.NamedTemporaryFile(suffix=".tsv") as copy:  # the readers go over a file twice
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        try:
+            return read_pairs(copy.name, text_a, text_b, with_labels=False, skip_bad=skip_bad)
+        except DataError as error:
+            raise DataError(str(error).replace(copy.name, "standard input")) from None
+
+
+def aligned(rows: Iterator[dict[str, Any]], table: "PairTable") -> Iterator[dict[str, Any]]:
+    """The scored rows, and between them, at its line of the file, one without a score for each bad row."""
+    bad = {number: str(reason) for reason, lines in table.problems.lines.items() for number in lines}
+    for number in sorted([*table.lines.tolist(), *bad]):
+        if number in bad:
+            yield {"score": None, "label": None, "line": number, "problem": bad[number]}
+        else:
+            yield next(rows)
+
+
+def line(row: dict[str, Any], *, as_json: bool) -> str:
+    """A row of output."""
     if as_json:
-        row = {"score": round(score, 6), "label": label, "text_a": pair[0], "text_b": pair[1]}
-        return json.dumps(row, ensure_ascii=False) + "\n"
-    return f"{score:.6f}\t{label}\n"
+        readable = (sys.stdout.encoding or "").lower().startswith("utf")
+        return json.dumps(row, ensure_ascii=not readable) + "\n"
+    return "\t\n" if row["score"] is None else f"{row['score']:.6f}\t{row['label']}\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from mobilebert_export import options as opt
 from mobilebert_runtime.errors import OptionError
 
 if TYPE_CHECKING:
@@ -25,18 +26,26 @@ def phone(
     ] = None,
     serial: Annotated[str | None, Option(help="Which device; needed when several are there.")] = None,
     bundle: Annotated[
-        Path | None, Option(help="The runner; default: artefacts/runner-TARGET.tar, made by `phone bundle`.")
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help="The runner; default: artefacts/runner-TARGET.tar, made by `phone bundle`."),
     ] = None,
-    threads: Annotated[int, Option(help="Threads of the runtime.")] = 4,
+    threads: opt.Threads = 4,
     cores: Annotated[str, Option(help="all, or fast: those above the slowest clock.")] = "all",
-    sessions: Annotated[int, Option(help="Interleaved sessions per artefact, a process each.")] = 7,
-    seconds: Annotated[float, Option(help="Steady measurement per session, after warm-up.")] = 5.0,
-    mode: Annotated[str, Option(help="padded: the network alone; text: a call from strings.")] = "padded",
-    pairs: Annotated[Path | None, Option(help="File of text pairs; default: built-in ones.")] = None,
-    out: Annotated[
-        Path | None, Option(help="bench: write OUT.json, OUT.md, OUT.png; bundle: the .tar to make.")
+    sessions: opt.Sessions = 7,
+    seconds: opt.Seconds = 5.0,
+    mode: Annotated[
+        str, opt.BENCH_MODES, Option(help="padded: the network alone; text: a call from strings.")
+    ] = "padded",
+    pairs: Annotated[
+        Path | None, opt.INPUT_FILE, Option(help="File of text pairs; default: built-in ones.")
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
+    out: Annotated[
+        Path | None,
+        opt.BENCH_FILES,
+        Option(help="bench: write OUT.json, OUT.md, OUT.png; bundle: the .tar to make."),
+    ] = None,
+    force: opt.Force = False,
 ) -> None:
     """Measure and match on a phone over adb, without an app.
 
@@ -50,6 +59,9 @@ def phone(
         raise OptionError(f"`phone {verb}` needs an artefact folder")
     from rich.console import Console
 
+    from matching.data.pairs import read_texts
+
+    asked = read_texts(pairs) if pairs else []
     progress = Console(stderr=True)
     if verb == "devices":
         _devices()
@@ -57,16 +69,25 @@ def phone(
         _bundle(given[0] if given else "tflite", out, force=force)
     elif verb == "match":
         texts = given[1:]
+        opt.check_texts(texts)
         if (len(texts) == 2) == (pairs is not None):
             raise OptionError(f"{len(texts)} texts; give two, or a file with --pairs")
         with progress.status("") as status:
-            _match(Path(given[0]), texts, pairs, serial, bundle, threads, status.update)
+            _match(
+                Path(given[0]),
+                asked or [(texts[0], texts[1])],
+                serial,
+                bundle,
+                threads,
+                status.update,
+                as_json=bool(asked),
+            )
     else:
         from android_bench.host.phone_bench import Plan
         from android_bench.sample_pairs import PAIRS
 
-        asked = _read(pairs) if pairs else PAIRS
-        plan = Plan(tuple(map(Path, given)), sessions, seconds, threads, cores, mode, asked)
+        artefacts = tuple(map(Path, given))
+        plan = Plan(artefacts, sessions, seconds, threads, cores, mode, tuple(asked or PAIRS))
         with progress.status("") as status:
             _bench(plan, serial, bundle, out, status.update, force=force)
 
@@ -128,31 +149,24 @@ def _bench(
 
 def _match(
     artefact: Path,
-    texts: list[str],
-    pairs: Path | None,
+    asked: list[tuple[str, str]],
     serial: str | None,
     bundle: Path | None,
     threads: int,
     told: Told,
+    *,
+    as_json: bool,
 ) -> None:
     from android_bench.host import phone_bench as bench
     from android_bench.host.adb import choose
     from android_bench.runner.bundle import Bundle
     from mobilebert_runtime.card import read_card
 
-    asked = _read(pairs) if pairs else ((texts[0], texts[1]),)
     chosen = Bundle.read(bundle or _default_bundle(read_card(artefact).target))
     result = bench.match(choose(serial), artefact, asked, chosen, threads=threads, told=told)
     for (a, b), score, label in zip(asked, result["scores"], result["labels"], strict=True):
         row = {"score": round(score, 6), "label": label, "text_a": a, "text_b": b}
-        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n" if pairs else f"{score:.6f}\t{label}\n")
-
-
-def _read(pairs: Path) -> tuple[tuple[str, str], ...]:
-    from matching.data.pairs import read_pairs
-
-    table = read_pairs(pairs)
-    return tuple(zip(table.text_a, table.text_b, strict=True))
+        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n" if as_json else f"{score:.6f}\t{label}\n")
 
 
 def _default_bundle(target: str) -> Path:

@@ -5,42 +5,49 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from mobilebert_export import options as opt
+
 
 def pretrain(
-    corpus: Annotated[Path, Argument(help="Folder that `mobilebert corpus build` wrote.")],
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
-    steps: Annotated[int, Option(min=1, help="Updates of pretraining (or of pretraining distillation).")],
+    corpus: Annotated[Path, opt.INPUT_FOLDER, Argument(help="Folder that `mobilebert corpus build` wrote.")],
+    out: opt.RunFolder,
+    steps: Annotated[int, opt.COUNT, Option(help="Updates of pretraining (or of pretraining distillation).")],
     student: Annotated[
-        str, Option(help="Preset, or a model directory whose config.json is taken.")
+        str, opt.MODEL, Option(help="Preset, or a model directory whose config.json is taken.")
     ] = "mobilebert",
     strategy: Annotated[
         str, Option(help="bare, pd, akt, jkt, pkt, pkt-soft, pd-fmt, kronecker or kronecker-encoder.")
     ] = "bare",
     teacher: Annotated[
         str | None,
+        opt.MODEL,
         Option(
             help="Model directory with a pretraining head and the student's feature-map size; a Kronecker "
             "strategy also learns from a bare encoder, such as minilm."
         ),
     ] = None,
-    transfer_steps: Annotated[int, Option(min=0, help="Updates on top, of knowledge transfer.")] = 0,
-    batch_size: Annotated[int, Option(help="Sequences of an update, over all processes.")] = 256,
-    accumulate: Annotated[int, Option(help="Micro-batches of a process in an update.")] = 1,
+    transfer_steps: Annotated[
+        int, opt.COUNT_OR_NONE, Option(help="Updates on top, of knowledge transfer.")
+    ] = 0,
+    batch_size: Annotated[int, opt.BATCH, Option(help="Sequences of an update, over all processes.")] = 256,
+    accumulate: Annotated[int, opt.BATCH, Option(help="Micro-batches of a process in an update.")] = 1,
     optimiser: Annotated[str, Option(help="lamb or adamw.")] = "lamb",
-    lr: Annotated[float, Option(help="Peak learning rate.")] = 1.76e-3,
-    warmup: Annotated[float, Option(help="Share of the updates.")] = 0.1,
+    lr: Annotated[float, opt.RATE, Option(help="Peak learning rate.")] = 1.76e-3,
+    warmup: Annotated[float, opt.SHARE, Option(help="Share of the updates.")] = 0.1,
     precision: Annotated[str, Option(help="no (float32) or bf16.")] = "no",
     checkpoint_activations: Annotated[
         bool, Option("--checkpoint-activations", help="Less memory, a third more computing.")
     ] = False,
-    checkpoint_every: Annotated[int, Option(help="Updates between checkpoints.")] = 200,
-    evaluate_every: Annotated[int, Option(help="Updates between development figures; 0: at the end.")] = 0,
+    checkpoint_every: Annotated[int, opt.COUNT, Option(help="Updates between checkpoints.")] = 200,
+    evaluate_every: Annotated[
+        int, opt.COUNT_OR_NONE, Option(help="Updates between development figures; 0: at the end.")
+    ] = 0,
     pairs: Annotated[str | None, Option(help="nsp or sop; default: what the corpus was built with.")] = None,
     masking: Annotated[str | None, Option(help="token or ngram; default: likewise.")] = None,
-    seed: Annotated[int, Option(help="Of weights, order, pairs, masks, dropout.")] = 0,
-    workers: Annotated[int, Option(min=0, help="Processes that draw examples.")] = 0,
-    threads: Annotated[int, Option(help="CPU threads of each process.")] = 2,
-    force: Annotated[bool, Option("--force", help="Replace a finished model in OUT.")] = False,
+    seed: opt.Seed = 0,
+    workers: Annotated[int, opt.PROCESSES, Option(help="Processes that draw examples.")] = 0,
+    threads: opt.Threads = 2,
+    force: opt.Force = False,
 ) -> None:
     """Pretrain a model on token shards.
 

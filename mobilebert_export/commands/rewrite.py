@@ -5,32 +5,41 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from mobilebert_export import options as opt
 from mobilebert_runtime.errors import OptionError
 
 NORMS = {"nonorm": "no_norm", "layernorm": "layer_norm"}
 
 
 def rewrite(
-    model: Annotated[Path, Option(help="Model directory of a fine-tuned plain BERT pair classifier.")],
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted recovery there is taken up again.")],
+    model: Annotated[
+        Path, opt.INPUT_FOLDER, Option(help="Model directory of a fine-tuned plain BERT pair classifier.")
+    ],
+    out: opt.RunFolder,
     norm: Annotated[str, Option(help="nonorm, or layernorm to keep them.")] = "nonorm",
     activation: Annotated[str, Option(help="relu, or gelu to keep it.")] = "relu",
     calibration: Annotated[
-        Path | None, Option(help="Text pairs for the closed form; default: the bundled samples.")
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help="Text pairs for the closed form; default: the bundled samples."),
     ] = None,
-    calibration_pairs: Annotated[int, Option(min=1, help="Of that file, the first so many pairs.")] = 1024,
+    calibration_pairs: Annotated[
+        int, opt.COUNT, Option(help="Of that file, the first so many pairs.")
+    ] = 1024,
     recover_pairs: Annotated[
-        Path | None, Option(help="Labelled pairs to recover on, taught by the original.")
+        Path | None, opt.INPUT_FILE, Option(help="Labelled pairs to recover on, taught by the original.")
     ] = None,
-    steps: Annotated[int, Option(help="Recovery steps: layer-wise, joint, task.")] = 1500,
-    batch_size: Annotated[int, Option(min=1, help="Pairs a recovery step.")] = 64,
+    steps: Annotated[int, opt.COUNT, Option(help="Recovery steps: layer-wise, joint, task.")] = 1500,
+    batch_size: Annotated[int, opt.BATCH, Option(help="Pairs a recovery step.")] = 64,
     dev: Annotated[
-        Path | None, Option(help="Labelled pairs that the decision settings are fitted on.")
+        Path | None, opt.INPUT_FILE, Option(help="Labelled pairs that the decision settings are fitted on.")
     ] = None,
-    test: Annotated[Path | None, Option(help="Labelled pairs for the accuracies in the record.")] = None,
-    seed: Annotated[int, Option(help="Of order and dropout.")] = 0,
-    threads: Annotated[int, Option(help="CPU threads.")] = 2,
-    force: Annotated[bool, Option("--force", help="Replace a finished model in OUT.")] = False,
+    test: Annotated[
+        Path | None, opt.INPUT_FILE, Option(help="Labelled pairs for the accuracies in the record.")
+    ] = None,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = 2,
+    force: opt.Force = False,
 ) -> None:
     """Rewrite LayerNorm and GELU of a trained BERT to NoNorm and ReLU.
 
@@ -97,11 +106,11 @@ def _calibration(path: Path | None, most: int, tokenizer: Any) -> tuple[list[dic
     """Batches of up to 64 pairs of similar length, and where they are from."""
     import torch
 
+    from matching.data.pairs import read_texts
     from mobilebert_export import samples
-    from quantize.calibration_data import read_calibration
     from training.encoded_pairs import TRAIN_LENGTH
 
-    pairs = (samples.calibration_pairs() if path is None else read_calibration(path))[:most]
+    pairs = (samples.calibration_pairs() if path is None else read_texts(path))[:most]
     encoded = sorted(tokenizer.ids(pairs, TRAIN_LENGTH), key=lambda row: len(row[0]))
     padded = [tokenizer.pad(encoded[i : i + 64], None) for i in range(0, len(encoded), 64)]
     batches = [{name: torch.from_numpy(array) for name, array in batch.items()} for batch in padded]

@@ -5,19 +5,27 @@ from typing import Annotated
 
 from typer import Option
 
+from mobilebert_export import options as opt
+
 
 def ship(
-    data: Annotated[Path, Option(help="Folder with train.tsv, dev.tsv and, to be measured on, test.tsv.")],
-    out: Annotated[Path, Option(help="Folder of all of it; an interrupted run there is taken up again.")],
+    data: Annotated[
+        Path,
+        opt.INPUT_FOLDER,
+        Option(help="Folder with train.tsv, dev.tsv and, to be measured on, test.tsv."),
+    ],
+    out: opt.RunFolder,
     matcher: Annotated[
         list[str] | None, Option(help="matcher-m or matcher-s (repeat for both). [both]")
     ] = None,
-    teachers: Annotated[int, Option(min=1, help="Teachers, of seeds 0, 1, …; their words are averaged.")] = 1,
+    teachers: Annotated[
+        int, opt.COUNT, Option(help="Teachers, of seeds 0, 1, …; their words are averaged.")
+    ] = 1,
     level: Annotated[
-        float, Option(min=0, help="Share of the length-divergence bias taken out of the targets; 1: all.")
+        float, opt.LEVEL, Option(help="Share of the length-divergence bias taken out of the targets; 1: all.")
     ] = 1.0,
-    quant: Annotated[str, Option(help="Of the artefacts, as in `export`.")] = "int8",
-    threads: Annotated[int, Option(help="CPU threads.")] = 2,
+    quant: Annotated[str, opt.QUANTS, Option(help="Of the artefacts, as in `export`.")] = "int8",
+    threads: opt.Threads = 2,
     quick: Annotated[
         bool, Option("--quick", help="A few steps of everything: shows that it runs, teaches nothing.")
     ] = False,

@@ -5,28 +5,42 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from mobilebert_export import options as opt
+
 
 def train_matcher(
-    data: Annotated[Path, Option(help="Folder with train.tsv, and dev.tsv unless a part of it shall do.")],
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    data: Annotated[
+        Path,
+        opt.INPUT_FOLDER,
+        Option(help="Folder with train.tsv, and dev.tsv unless a part of it shall do."),
+    ],
+    out: opt.RunFolder,
     arch: Annotated[
-        str, Option(help="minilm, bert-tiny, matchpyramid, bimpm, esim, or a model directory to start from.")
+        str,
+        opt.MODEL,
+        Option(help="minilm, bert-tiny, matchpyramid, bimpm, esim, or a model directory to start from."),
     ] = "minilm",
     train_set: Annotated[
         str, Option(help="original, or adversarial: without length-divergence bias.")
     ] = "original",
-    init: Annotated[Path | None, Option(help="Model directory that bert-tiny starts from.")] = None,
-    group: Annotated[str | None, Option(help="Column of the query key, where a folder holds lists.")] = None,
-    max_pairs: Annotated[int | None, Option(min=1, help="Train on so many pairs, drawn at random.")] = None,
-    epochs: Annotated[float | None, Option(help="Passes over the training pairs, at most.")] = None,
-    batch_size: Annotated[int | None, Option(help="Pairs a step.")] = None,
-    lr: Annotated[float | None, Option(help="Peak learning rate.")] = None,
-    patience: Annotated[
-        int | None, Option(min=0, help="Stop after so many epochs without a better dev figure; 0: never.")
+    init: Annotated[
+        Path | None, opt.INPUT_FOLDER, Option(help="Model directory that bert-tiny starts from.")
     ] = None,
-    seed: Annotated[int, Option(help="Of initial weights, order, dropout, choice of pairs.")] = 0,
-    threads: Annotated[int, Option(help="CPU threads.")] = 2,
-    force: Annotated[bool, Option("--force", help="Replace a finished model in OUT.")] = False,
+    group: Annotated[str | None, Option(help="Column of the query key, where a folder holds lists.")] = None,
+    max_pairs: Annotated[
+        int | None, opt.COUNT, Option(help="Train on so many pairs, drawn at random.")
+    ] = None,
+    epochs: Annotated[float | None, opt.RATE, Option(help="Passes over the training pairs, at most.")] = None,
+    batch_size: Annotated[int | None, opt.BATCH, Option(help="Pairs a step.")] = None,
+    lr: Annotated[float | None, opt.RATE, Option(help="Peak learning rate.")] = None,
+    patience: Annotated[
+        int | None,
+        opt.COUNT_OR_NONE,
+        Option(help="Stop after so many epochs without a better dev figure; 0: never."),
+    ] = None,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = 2,
+    force: opt.Force = False,
 ) -> None:
     """Train a text matcher on labelled pairs.
 

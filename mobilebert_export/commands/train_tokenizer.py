@@ -5,16 +5,26 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from mobilebert_export import options as opt
+
 
 def train_tokenizer(
-    corpus: Annotated[list[Path], Argument(help="Text, a paragraph a line (.txt, .xz, .gz).")],
-    out: Annotated[Path, Option(help="Folder to make.")],
-    kind: Annotated[str, Option(help="sentencepiece (ALBERT's) or wordpiece (BERT's).")] = "sentencepiece",
-    size: Annotated[int, Option(min=16, help="Entries, special ones included.")] = 30_000,
+    corpus: Annotated[
+        list[Path], opt.INPUT_FILE, Argument(help="Text, a paragraph a line (.txt, .xz, .gz).")
+    ],
+    out: Annotated[Path, opt.TOKENIZER_FOLDER, Option(help="Folder to make.")],
+    kind: Annotated[
+        str,
+        opt.Choice("sentencepiece", "wordpiece"),
+        Option(help="sentencepiece (ALBERT's) or wordpiece (BERT's)."),
+    ] = "sentencepiece",
+    size: Annotated[int, opt.VOCABULARY, Option(help="Entries, special ones included.")] = 30_000,
     lines: Annotated[
-        int, Option(min=1, help="Learn from the first so many paragraphs; a unigram model's memory grows.")
+        int,
+        opt.COUNT,
+        Option(help="Learn from the first so many paragraphs; a unigram model's memory grows."),
     ] = 1_000_000,
-    force: Annotated[bool, Option("--force", help="Replace a folder that exists.")] = False,
+    force: opt.Force = False,
 ) -> None:
     """Learn a sub-word vocabulary from plain text.
 

@@ -6,7 +6,7 @@ accents, emoji, several scripts, URLs and code. Every third row calibrates; the 
 
 from pathlib import Path
 
-from matching.data.pairs import read_pairs
+from matching.data.pairs import read_texts
 
 SAMPLES = Path(__file__).parent / "pairs.tsv"
 CALIBRATION_EVERY = 3
@@ -14,9 +14,9 @@ CALIBRATION_EVERY = 3
 
 def calibration_pairs() -> list[tuple[str, str]]:
     """Rows 0, 3, 6, …: what activation ranges are measured on unless the user gives a file."""
-    return read_pairs(SAMPLES).pairs[::CALIBRATION_EVERY]
+    return read_texts(SAMPLES)[::CALIBRATION_EVERY]
 
 
 def verification_pairs() -> list[tuple[str, str]]:
     """All other rows, more than 200: what an artefact is compared with its PyTorch model on."""
-    return [pair for row, pair in enumerate(read_pairs(SAMPLES).pairs) if row % CALIBRATION_EVERY]
+    return [pair for row, pair in enumerate(read_texts(SAMPLES)) if row % CALIBRATION_EVERY]

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from android_bench.sample_pairs import PAIRS
+from matching.data.pairs import read_texts
 from mobilebert_export import samples
 from mobilebert_export.export_report import describe_graph
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.matcher import Matcher
 from quantize import recipes
-from quantize.calibration_data import encode_calibration, read_calibration
+from quantize.calibration_data import encode_calibration
 from quantize.tflite_graph import TfliteGraph
 from tests.helpers import small_matcher
 
@@ -229,4 +230,4 @@ def test_calibration_text_that_cannot_be_trusted_is_refused(tmp_path):
     damaged = tmp_path / "damaged.tsv"
     damaged.write_text("text_a\ttext_b\n" + "a\tb\n" * 30 + "only one field\n")
     with pytest.raises(DataError, match="line 32"):
-        read_calibration(damaged)
+        read_texts(damaged)
