@@ -41,7 +41,9 @@ def test_export_your_model_agrees_with_transformers(scratch):
 
 @pytest.mark.slow
 def test_train_on_your_pairs_leaves_a_matcher(scratch):
-    run("bash examples/train_on_your_pairs.sh pairs mine --quick --quant none", scratch)
+    few = "mkdir few && for part in train dev test; do head -41 pairs/$part.tsv > few/$part.tsv; done"
+    run(few, scratch)
+    run("bash examples/train_on_your_pairs.sh few mine --quick --quant none", scratch)
 
 
 def test_gate_in_ci_tries_again_and_passes_the_gates_answer_on(scratch):
