@@ -10,9 +10,8 @@ def write_keys(folder, seed=b"1" * 32):
     """Write key.sec and key.pub and return their paths."""
     public = Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
     number, both = hashlib.sha256(seed).digest()[:8], seed + public
-    check = hashlib.blake2b(b"Ed" + number + both, digest_size=32).digest()
     files = {
-        "key.sec": b"Ed\0\0B2" + bytes(48) + number + both + check,
+        "key.sec": b"Ed\0\0B2" + bytes(48) + number + both + bytes(32),
         "key.pub": b"Ed" + number + public,
     }
     folder.mkdir(exist_ok=True)
