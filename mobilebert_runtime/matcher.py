@@ -62,7 +62,7 @@ class Matcher:
             verify_signature(folder, public_key)
         card = read_card(folder)
         check_checksums(folder)
-        tokenizer = _read_tokenizer(folder)
+        tokenizer = _read_tokenizer(folder, card)
         return cls(card, tokenizer, open_backend(folder / card.model_file, card, threads))
 
     def score(self, pairs: Sequence[tuple[str, str]], *, symmetric: bool = False) -> NDArray[np.float32]:
@@ -115,15 +115,16 @@ class Matcher:
         return np.zeros((0, len(self.card.labels)), np.float32)
 
 
-def _read_tokenizer(folder: Path) -> PairTokenizer:
+def _read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
     """The artefact's tokenizer: a BERT's WordPiece over exactly the entries of vocab.txt."""
     path = folder / "tokenizer.json"
     try:
         tokenizer = PairTokenizer.load(folder)
     except ModelError as error:
         raise ArtefactError(str(error)) from None
-    if not tokenizer.is_wordpiece:
-        raise ArtefactError(f"{path}: is not a BERT's WordPiece; export the artefact again")
+    if not tokenizer.reads_as_bert(lowercase=card.lowercase):
+        case = "lowercase" if card.lowercase else "cased"
+        raise ArtefactError(f"{path}: is not a {case} BERT's WordPiece; export the artefact again")
     entries = read_text(folder / "vocab.txt").split("\n")
     if tokenizer.vocabulary() != {
         token: i for i, token in enumerate(entries[:-1] if not entries[-1] else entries)

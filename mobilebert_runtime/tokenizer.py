@@ -23,6 +23,8 @@ CHARACTERS = 16
 PIECE, PIECES = 4096, 32
 # [CLS] a [SEP] b [SEP] has three; more are not a BERT's.
 MOST_SPECIALS = 8
+# Characters; a longer word is [UNK].
+LONGEST_WORD = 100
 
 
 class PairTokenizer:
@@ -65,6 +67,22 @@ class PairTokenizer:
     def vocabulary(self) -> dict[str, int]:
         """Every entry and its id, added tokens included."""
         return self._tokenizer.get_vocab()
+
+    def reads_as_bert(self, *, lowercase: bool) -> bool:
+        """Does it split texts as BERT's own code does, which a phone does from vocab.txt alone?"""
+        if not self.is_wordpiece:
+            return False
+        rules, model = self._tokenizer.normalizer, self._tokenizer.model
+        first, last = (self._tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+        return (
+            rules.lowercase is lowercase
+            and rules.strip_accents in (None, lowercase)
+            and rules.clean_text
+            and rules.handle_chinese_chars
+            and (model.unk_token, model.continuing_subword_prefix) == ("[UNK]", "##")
+            and model.max_input_chars_per_word == LONGEST_WORD
+            and self._pair == _Template((([first], [0]), ([last], [0]), ([last], [1])), (0, 1))
+        )
 
     @property
     def vocab_size(self) -> int:
