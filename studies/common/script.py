@@ -6,6 +6,8 @@ A script is a module whose `main` has typer's annotations. Errors of the user ar
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,6 +34,12 @@ def run(main: Callable[..., None], arguments: list[str] | None = None) -> None:
     """Run a script and exit with its code; `arguments` defaults to the command line's."""
     parsed = command(main)
     cli.run(parsed, arguments, parsed.name)
+
+
+def command_line() -> str:
+    """The command that runs now, for records: without this machine's paths to Python and the script."""
+    spec = sys.modules["__main__"].__spec__
+    return shlex.join(["python", "-m", spec.name if spec else "studies", *sys.argv[1:]])
 
 
 def console() -> Console:

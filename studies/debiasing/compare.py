@@ -156,9 +156,9 @@ class Comparison:
         method = find_method(name)
         if self.data.group is not None:
             raise OptionError(f"{self.data.name} holds lists; the methods are for pairs")
-        taught = method.needs_teacher or method.needs_extra
-        teacher = self.teacher if taught else None
-        if taught and teacher is None:
+        asks = method.needs_teacher or method.needs_extra
+        teacher = self.teacher if asks else None
+        if asks and teacher is None:
             raise OptionError(f"{name} needs a teacher's labels; give --teacher")
         sources = self._sources(teacher)
         path = self.record_path(name)

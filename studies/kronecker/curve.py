@@ -1,17 +1,16 @@
-"""Accuracy over parameters, bytes and latency: Kronecker forms against low-rank ones, and their teacher.
+"""Accuracy over parameters, bytes and latency: Kronecker factors against low-rank ones, and their teacher.
 
     python -m studies.kronecker.curve --runs runs/kronecker --results results/kronecker \
         --teacher runs/teacher/model --test ../shared/data/qqp/test.tsv --pairs ../shared/data/qqp/dev.tsv
 
-Exports every trained model of a cell (studies.kronecker.table6) as float and int8 TFLite, as the cost
-model chooses, factored and multiplied out (a form that the cost model chooses everywhere is the same file),
+Exports every trained student (studies.kronecker.table6) as float and int8 TFLite, as the cost
+model chooses, factored and multiplied out (what the cost model chooses everywhere is the same file),
 measures all of them in one interleaved run and writes curve.json, curve.md and curve-latency.png. With
 `--pairs`, int8 may cost a student half a point on them: products go back to float until it holds. Accuracy is
 that of the files as the cost model chooses them, each in its own runtime. Artefacts that are there are not
 made again.
 """
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,9 +24,10 @@ from mobilebert_export.exporter import ExportRequest, export
 from mobilebert_export.scoring import open_scorer
 from mobilebert_export.verification import VerificationError
 from mobilebert_runtime.files import write_json
+from studies.common.markdown import table
 from studies.common.plots import panels, save
 from studies.common.records import read_json, write_text
-from studies.common.script import console, run
+from studies.common.script import command_line, console, run
 from studies.kronecker.out_of_domain import figures
 
 LOWERINGS = ("auto", "factored", "materialised")
@@ -39,13 +39,13 @@ DROP = 0.5
 
 
 def export_all(
-    name: str, model: Path, out: Path, forms: tuple[str, ...], pairs: Path | None, console: Console
+    name: str, model: Path, out: Path, lowerings: tuple[str, ...], pairs: Path | None, console: Console
 ) -> list[dict[str, Any]]:
-    """An artefact for each number format and form; one that fails verification is a row with the reason."""
+    """An artefact for each number format and lowering; a refused one is a row with the reason."""
     found = []
     for quant in QUANTS:
         chosen: set[str] = set()
-        for form in forms:
+        for form in lowerings:
             if chosen == {form}:
                 continue
             folder = out / f"{name}-{quant}-{form}"
@@ -133,7 +133,7 @@ def main(
         for path in others
     ]
     result = {
-        "command": " ".join(["python", *sys.argv]),
+        "command": command_line(),
         "machine": timed.machine,
         "sessions": len(timed.sessions),
         "troubled_sessions": len(timed.troubles()),
@@ -152,26 +152,23 @@ def to_markdown(result: dict[str, Any]) -> str:
         "",
         f"`{result['command']}`",
         "",
-        "| model | numbers | form | parameters | MB | time / float teacher | accuracy | of the teacher's |",
-        "|---|---|---|---|---|---|---|---|",
     ]
+    head = ["model", "numbers", "form", "parameters", "MB", "time / float teacher", "accuracy"]
+    rows = []
     for row in result["rows"]:
         if "failed" in row:
-            lines.append(f"| {row['cell']} | {row['quant']} | {row['form']} | {row['failed']} | | | | |")
+            rows.append([row["cell"], row["quant"], row["form"], row["failed"], *[""] * 4])
             continue
         scored, counted = "accuracy" in row, "parameters" in row
         chosen = f", {row['factored_layers']} of {row['layers']} factored" if row["layers"] else ""
-        lines.append(
-            f"| {row['cell']} | {row['quant']} | {row['form']}{chosen} | "
-            f"{format(row['parameters'], ',') if counted else ''} | {row['bytes'] / 1e6:.1f} | "
-            f"{row['time_of_float_teacher']:.2f} | {format(row['accuracy'], '.4f') if scored else ''} | "
-            f"{format(row['kept'], '.1%') if scored else ''} |"
-        )
-    lines += [
-        f"| {row['folder']} | | | | {row['bytes'] / 1e6:.1f} | {row['time_of_float_teacher']:.2f} | | |"
-        for row in result["beside"]
-    ]
-    return "\n".join([*lines, ""])
+        size, time = f"{row['bytes'] / 1e6:.1f}", f"{row['time_of_float_teacher']:.2f}"
+        parameters = f"{row['parameters']:,}" if counted else ""
+        accuracies = [f"{row['accuracy']:.4f}", f"{row['kept']:.1%}"] if scored else ["", ""]
+        rows.append([row["cell"], row["quant"], row["form"] + chosen, parameters, size, time, *accuracies])
+    for row in result["beside"]:
+        figures = [f"{row['bytes'] / 1e6:.1f}", f"{row['time_of_float_teacher']:.2f}"]
+        rows.append([row["folder"], "", "", "", *figures, "", ""])
+    return "\n".join([*lines, table([*head, "of the teacher's"], rows), ""])
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
@@ -190,7 +187,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
                 color=f"C{number}",
                 label=f"{cell}, {'float' if quant == 'none' else quant}",
             )
-    axes.set(xlabel="time / float teacher, form chosen by the cost model", ylabel="test accuracy, %")
+    axes.set(xlabel="time / float teacher, as the cost model chooses", ylabel="test accuracy, %")
     axes.legend(fontsize="x-small")
     save(figure, path)
 

@@ -7,7 +7,6 @@ Rounds visit all models of all recipes in turn, so that a machine that slows dow
 go into `quantize/kronecker_costs.py` by hand.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -31,7 +30,7 @@ from models.kronecker.factored_layers import KroneckerLinear
 from quantize.kronecker_costs import OperatorCosts, Work, factored_work, linear_work
 from quantize.kronecker_lowering import TwoStepLinear
 from quantize.recipes import RECIPES
-from studies.common.script import run
+from studies.common.script import command_line, run
 
 # (n, m) of MiniLM's matrices, each whole and as (m1, n1, rank): blocks, several blocks, a low-rank matrix.
 LAYERS: dict[tuple[int, int], list[tuple[int, int, int]]] = {
@@ -196,7 +195,7 @@ def main(
             "times": rows,
         }
     record = {
-        "command": " ".join(["python", *sys.argv]),
+        "command": command_line(),
         "machine": describe(),
         "statistic": f"percentile {PERCENTILE} of {4 * rounds} inferences, {rounds} rounds, µs",
         "recipes": fitted,

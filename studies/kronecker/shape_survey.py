@@ -9,7 +9,6 @@ matrix (Eq. 2-5), no factors are formed. Shapes are ranked by their mean error o
 keeps the best of every kind of layer.
 """
 
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +23,7 @@ from models import load_pretrained
 from models.kronecker.factored_layers import patches
 from models.kronecker.shape_search import divisors
 from models.layers import encoder_of
-from studies.common.script import console, run
+from studies.common.script import command_line, console, run
 
 KEPT = 12
 Shape = tuple[int, int, int, int, int]  # m1, n1, m2, n2, products
@@ -65,9 +64,9 @@ def main(
     ]
     for name, weight in track(layers, "layers"):
         kind = name.split(".", 3)[3]  # encoder.layer.0.output.dense → output.dense
-        for shape in shapes(*weight.shape, int(part * weight.numel())):
+        for shape in shapes(weight.shape[0], weight.shape[1], int(part * weight.numel())):
             errors[kind][shape].append(error(weight, shape))
-    result: dict[str, Any] = {"command": " ".join(["python", *sys.argv]), "part": part, "kinds": {}}
+    result: dict[str, Any] = {"command": command_line(), "part": part, "kinds": {}}
     for kind, found in errors.items():
         ranked = sorted(found, key=lambda shape: sum(found[shape]))
         best = [

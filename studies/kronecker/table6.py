@@ -179,19 +179,19 @@ def _run(name: str, seed: int, shared: RunConfig, runs: Path, folder: Path) -> J
     plan = _within(recipe(recipe_name), shared.budget, seed)
     train, dev, test = (read_split(shared.data, part) for part in ("train", "dev", "test"))
     pairs, labels = _pairs(train, plan, shared.budget, seed, known=dev.pairs + test.pairs)
-    words, master = shared.teacher, teacher
+    words, reduced = shared.teacher, teacher
     if (size := FACTORISATIONS[form].vocabulary) is not None:
         kept = frequent_entries(shared.teacher, [t for pair in train.pairs for t in pair], size)
-        words, master = folder / "tokenizer", with_entries(teacher, kept)
+        words, reduced = folder / "tokenizer", with_entries(teacher, kept)
         write_cut_tokenizer(shared.teacher, kept, words)
-    rules, tokenizer = FACTORISATIONS[form].rules(master.config), PairTokenizer.load(words)
+    rules, tokenizer = FACTORISATIONS[form].rules(reduced.config), PairTokenizer.load(words)
     if pretrains:
-        student = start_factored(_pretrained(form, rules, shared, runs), master)
+        student = start_factored(_pretrained(form, rules, shared, runs), reduced)
     else:
         texts = pairs[:_FITTING_PAIRS]
-        inputs = inputs_of(master.encoder, tokenizer, texts) if FACTORISATIONS[form].fitted else None
-        student, _ = compress(master, rules, inputs=inputs)
-    distil(student, master, tokenizer, pairs, labels, dev, plan, folder, {"seed": seed})
+        inputs = inputs_of(reduced.encoder, tokenizer, texts) if FACTORISATIONS[form].fitted else None
+        student, _ = compress(reduced, rules, inputs=inputs)
+    distil(student, reduced, tokenizer, pairs, labels, dev, plan, folder, {"seed": seed})
     # Of all stages, also those that an earlier, interrupted call has finished.
     records = [read_json(folder / f"{stage.name}.json") for stage in plan.stages]
     settings = fit_settings(predict_logits(student, tokenizer, dev.pairs), dev.labels)
@@ -272,7 +272,7 @@ def _pairs(
 
 
 def _pretrained(form: str, rules: Rules, shared: RunConfig, runs: Path) -> Path:
-    """The model directory of a form after the first stage, trained once for all data sets and seeds."""
+    """The student of a factorisation after the first stage, trained once for all data sets and seeds."""
     if FACTORISATIONS[form].vocabulary is not None:
         raise OptionError(f"{form}: its vocabulary is cut to the task's; take a schedule without pretraining")
     if shared.corpus is None:

@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import torch
 from typer import Argument
@@ -19,7 +19,7 @@ from mobilebert_export.onnx_writer import write_float_onnx
 from mobilebert_export.tflite_writer import write_float_tflite
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.files import write_json
-from models import build, preset
+from models import PairClassifier, build, preset
 from studies.common.script import run
 
 PRESET, SEQ_LEN, OPSET = "albert-base", 128, 20
@@ -27,7 +27,7 @@ PRESET, SEQ_LEN, OPSET = "albert-base", 128, 20
 
 def main(out: Annotated[Path, Argument(help="The record.")]) -> None:
     """Export albert-base as TFLite and ONNX and record the sizes."""
-    model = build(preset(PRESET), seed=0)
+    model = cast(PairClassifier, build(preset(PRESET), seed=0))
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

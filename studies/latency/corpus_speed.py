@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from typer import Argument
 
+from studies.common.records import Json
 from studies.common.script import run
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -56,7 +57,7 @@ def main(
     again, _ = seconds(lambda: ours.ids(sentences))
     with tempfile.TemporaryDirectory() as folder:
         whole, built = seconds(lambda: build([text], vocabulary, Path(folder) / "corpus", Packing()))
-    record = {"characters": text.stat().st_size, "sentences": len(sentences), "tokens": tokens}
+    record: Json = {"characters": text.stat().st_size, "sentences": len(sentences), "tokens": tokens}
     record["tokens_per_cpu_second"] = {
         "reading and splitting": tokens / took,
         "tokenizers, batches": tokens / by_library,

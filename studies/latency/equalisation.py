@@ -6,7 +6,6 @@ Every variant is converted, quantised with the int8 recipe on the bundled calibr
 first pairs of the file; its logits are compared with those of the PyTorch model.
 """
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from typer import Argument, Option
 
 import models
-from matching.data.pairs import read_pairs
+from matching.data.labelled_pairs import read_labelled
 from matching.evaluation.score_calibration import probabilities
 from mobilebert_export import samples
 from mobilebert_export.console import silenced
@@ -33,9 +32,10 @@ from quantize.calibration_data import encode_calibration
 from quantize.equalisation import equalise
 from quantize.recipes import find_recipe
 from quantize.tflite_int8 import quantize_tflite
+from studies.common.markdown import table
 from studies.common.plots import panels, save
 from studies.common.records import write_text
-from studies.common.script import run
+from studies.common.script import command_line, run
 
 SIGNATURE = "serving_default"
 
@@ -56,8 +56,8 @@ def scale_norms(network: Any, seed: int = 0, reach: float = 30.0) -> Any:
                 if before is not None:
                     version.writer.weight.mul_(before[:, None])
                     version.writer.bias.mul_(before)
-                version.norm.weight.mul_(factor if before is None else factor / before)
-                version.norm.bias.mul_(factor)
+                version.norm.weight.mul_(factor if before is None else factor / before)  # type: ignore[operator]
+                version.norm.bias.mul_(factor)  # type: ignore[operator]
                 for reader in version.readers:
                     reader.weight.div_(factor)
                 before = factor
@@ -112,10 +112,9 @@ def main(
     """Measure int8 files with and without folding and equalisation."""
     directory = models.shipped_directory()
     tokenizer, settings = PairTokenizer.load(directory), models.MatcherSettings.load(directory)
-    table = read_pairs(file)
-    pairs = table.pairs[:count]
+    everything = read_labelled(file)
+    pairs, labels = everything.pairs[:count], everything.labels[:count]
     encoded = tokenizer.encode(pairs, seq_len)
-    labels = np.asarray(table.labels[:count]).astype(int)
     calibration = encode_calibration(samples.calibration_pairs(), tokenizer, seq_len)
 
     def decide(logits: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -143,7 +142,7 @@ def main(
         )
     out.mkdir(parents=True, exist_ok=True)
     record = {
-        "command": " ".join(["python", *sys.argv]),
+        "command": command_line(),
         "pairs": len(labels),
         "seq_len": seq_len,
         "float_accuracy": float((decide(expected) == labels).mean()),
@@ -162,17 +161,24 @@ def to_markdown(record: dict[str, Any]) -> str:
         f"int8 TFLite against PyTorch, {record['pairs']} pairs, {record['seq_len']} tokens.",
         f"Accuracy in float: {record['float_accuracy']:.2%}. `{record['command']}`",
         "",
-        "| variant | rms Δlogit | max | same label | accuracy | MACs | MUL / ADD / all operators, float |",
-        "|---|---|---|---|---|---|---|",
     ]
+    head = [
+        "variant",
+        "rms Δlogit",
+        "max",
+        "same label",
+        "accuracy",
+        "MACs",
+        "MUL / ADD / all operators, float",
+    ]
+    rows = []
     for one in record["variants"]:
         kinds = one["graphs"]["float32"]["operators"]
         counts = f"{kinds.get('MUL', 0)} / {kinds.get('ADD', 0)} / {sum(kinds.values())}"
-        lines.append(
-            f"| {one['variant']} | {one['rms_logit_error']:.4f} | {one['max_logit_error']:.3f} "
-            f"| {one['label_agreement']:.2%} | {one['accuracy']:.2%} | {one['macs'] / 1e6:.0f} M | {counts} |"
-        )
-    return "\n".join([*lines, ""])
+        errors = f"{one['rms_logit_error']:.4f}", f"{one['max_logit_error']:.3f}"
+        shares = f"{one['label_agreement']:.2%}", f"{one['accuracy']:.2%}"
+        rows.append([one["variant"], *errors, *shares, f"{one['macs'] / 1e6:.0f} M", counts])
+    return "\n".join([*lines, table(head, rows), ""])
 
 
 def draw(record: dict[str, Any], path: Path) -> None:

@@ -79,7 +79,7 @@ def onnx_float(directory: Path, pairs: Pairs, out: Path) -> None:
     import torch
 
     example = tuple(torch.from_numpy(pairs[name][:1]) for name in INPUTS)
-    names = {"input_names": list(INPUTS), "output_names": ["logits"]}
+    names: dict[str, Any] = {"input_names": list(INPUTS), "output_names": ["logits"]}
     torch.onnx.export(_stock(directory), example, str(out), dynamo=True, external_data=False, **names)
 
 

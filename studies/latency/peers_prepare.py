@@ -56,9 +56,7 @@ def main(
     _once(FOLDER / "agreement.json", lambda out: converted("agree", "check.npz", out))
     for runtime, names in PEERS.items():
         for peer in names:
-            _once(
-                FOLDER / peer / f"model.{runtime}", lambda out, p=peer: converted(p, "calibration.npz", out)
-            )
+            _once(FOLDER / peer / f"model.{runtime}", partial(converted, peer, "calibration.npz"))
             describe(FOLDER / peer, runtime, peer.split("-")[-1])
     for runtime in OURS:
         convert_ours(runtime)
@@ -131,7 +129,7 @@ def write_calibration(path: Path) -> None:
     """The bundled calibration pairs, padded: what every quantiser here measures its ranges on."""
     from mobilebert_export import samples
 
-    np.savez(path, **_encode(samples.calibration_pairs()))
+    np.savez(path, **_encode(samples.calibration_pairs()))  # type: ignore[arg-type]
 
 
 def write_check(path: Path) -> None:
@@ -145,7 +143,7 @@ def write_check(path: Path) -> None:
     with torch.inference_mode():
         inputs = {name: torch.from_numpy(values) for name, values in encoded.items()}
         logits = models.load_pretrained(MODEL)(**inputs).numpy()
-    np.savez(path, logits=logits, **encoded)
+    np.savez(path, logits=logits, **encoded)  # type: ignore[arg-type]
 
 
 def environment() -> Path:

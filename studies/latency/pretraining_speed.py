@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ PRESETS = {"minilm-l6": "BertForPreTraining", "matcher-m": "MobileBertForPreTrai
 
 
 def draw_batch(vocabulary: int) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """One batch in our form and in that of `transformers`; a quarter of the sequences is padded."""
+    """One batch as our network and as `transformers` reads it; a quarter of the sequences is padded."""
     rng = np.random.default_rng(0)
     ids = torch.from_numpy(rng.integers(1000, vocabulary, (BATCH, LENGTH)))
     mask, types = torch.ones_like(ids), torch.zeros_like(ids)
@@ -49,7 +49,7 @@ def draw_batch(vocabulary: int) -> tuple[dict[str, torch.Tensor], dict[str, torc
 def compare(preset: str, rounds: int) -> dict[str, Any]:
     """Seconds of each step of both, in the order they were taken."""
     config = replace(models.preset(preset), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    ours = models.build(config, "pretraining", seed=0)
+    ours = cast(models.PretrainingHead, models.build(config, "pretraining", seed=0))
     with tempfile.TemporaryDirectory() as folder:
         models.save_pretrained(ours, folder)
         theirs = getattr(transformers, PRESETS[preset]).from_pretrained(folder)

@@ -85,8 +85,12 @@ def main(
         texts = draw_texts(corpus, sentences, seed=seed)
     pairs = sum(not isinstance(text, str) for text in texts)
     console().print(f"{len(texts):,} texts, {pairs:,} of them two sentences")
-    metadata = {"teacher": shown(teacher), "student": student, "corpus": [path.name for path in corpus]}
-    metadata |= {"texts_of_two_sentences": pairs, "threads": threads}
+    metadata: dict[str, Any] = {"teacher": shown(teacher), "student": student}
+    metadata |= {
+        "corpus": [path.name for path in corpus],
+        "texts_of_two_sentences": pairs,
+        "threads": threads,
+    }
     loop = LoopConfig(epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
     config = models.preset(student)
     encoder, _ = distil_encoder(

@@ -19,7 +19,7 @@ PREFIXES: dict[str, tuple[str, ...]] = {"": tuple(DATA), "clean_dev_": ("trecqa"
 
 
 class Figure(NamedTuple):
-    """A metric over the seeds of a cell, in per cent."""
+    """A metric over the seeds of a run config, in per cent."""
 
     mean: float
     low: float  # 95% interval over test examples, its bounds averaged over seeds
@@ -55,8 +55,8 @@ class Runs:
     def __init__(self, records: Iterable[dict[str, Any]]) -> None:
         self._runs: dict[tuple[str, str, str], dict[int, dict[str, Any]]] = {}
         for record in records:
-            cell = record["data"], record["arch"], record["train_set"]
-            self._runs.setdefault(cell, {})[int(record["seed"])] = record
+            key = record["data"], record["arch"], record["train_set"]
+            self._runs.setdefault(key, {})[int(record["seed"])] = record
 
     @classmethod
     def load(cls, folder: Path) -> Runs:
@@ -71,17 +71,17 @@ class Runs:
         return sum(len(seeds) for seeds in self._runs.values())
 
     def of(self, data: str, arch: str, train_set: str) -> list[dict[str, Any]]:
-        """The records of a cell by ascending seed."""
+        """The records of a run config by ascending seed."""
         seeds = self._runs.get((data, arch, train_set), {})
         return [seeds[seed] for seed in sorted(seeds)]
 
     def missing(self) -> list[str]:
-        """Names of the cells without any run."""
-        cells = [(d, a, t) for d in DATA for a in ARCHITECTURES for t in TRAIN_SETS]
-        return [".".join(cell) for cell in cells if not self.of(*cell)]
+        """Names of the run configs without any run."""
+        configs = [(d, a, t) for d in DATA for a in ARCHITECTURES for t in TRAIN_SETS]
+        return [".".join(config) for config in configs if not self.of(*config)]
 
     def figure(self, data: str, arch: str, train_set: str, test: str, metric: str) -> Figure | None:
-        """A metric of a cell; None where there is no run. `test` is one of `TESTS` behind a prefix."""
+        """A metric of a run config; None where there is no run. `test` is one of `TESTS` behind a prefix."""
         found = [record["tests"][test] for record in self.of(data, arch, train_set)]
         if not found:
             return None

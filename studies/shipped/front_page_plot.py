@@ -1,4 +1,4 @@
-"""The picture of README.md: what the shipped matchers cost and score beside what people use today.
+"""The plot of README.md: what the shipped matchers cost and score beside what people use today.
 
 python -m studies.shipped.front_page_plot     (in the project's root; writes results/front_page/front-page.*)
 
@@ -23,7 +23,7 @@ BASE = "matcher-m.int8"
 
 
 class Matcher(NamedTuple):
-    """One mark: the record's name, what the picture calls it, and where the label goes."""
+    """One mark: the record's name, what the plot calls it, and where the label goes."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ AUC_MARKS = (
 
 
 def read_figures(ship: Path, extra: Path) -> dict[str, Any]:
-    """What the picture shows, by matcher: accuracy, time, bytes; AUC by test set with 95% intervals.
+    """What the plot shows, by matcher: accuracy, time, bytes; AUC by test set with 95% intervals.
 
     Args:
         ship: folder of the shipped matchers' records.
