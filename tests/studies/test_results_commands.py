@@ -10,9 +10,11 @@ from mobilebert_export.cli import COMMANDS, load_command
 from studies.common import script
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow  # every script is imported
+
 PAGES = sorted([*(ROOT / "results").rglob("*.md"), *(ROOT / "studies").rglob("*.md")])
 # In a code span, or a line of a code block; what pins it to a core is not ours to check.
-COMMAND = re.compile(r"(?:^|`)(?:taskset -c \d+ )?((?:mobilebert|python -m studies\.)[^`\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^|`)(?:taskset -c \d+ )?((?:mobilebert |python -m studies\.)[^`\n]*)", re.MULTILINE)
 
 
 def commands():
@@ -36,7 +38,8 @@ def test_command_is_understood(page, line):
     known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     options = {word.split("=")[0] for word in arguments if word.startswith("--")}
     assert options <= known | {"--help"}
-    if "…" not in line and arguments:  # an abridged command has no more than its options
+    # An abridged command has no more than its options, and help ends the program.
+    if "…" not in line and arguments and "--help" not in options:
         command.make_context(command.name, arguments)
 
 
