@@ -175,7 +175,7 @@ def _model(folder, card, draw):
 
 
 class Reader:
-    """A process that opens folders and scores pairs; made anew when a folder has killed it or kept it long."""
+    """A process that opens folders and scores pairs; made anew when a folder has killed or kept it."""
 
     SCRIPT = """
 import json, sys

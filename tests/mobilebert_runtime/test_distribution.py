@@ -1,11 +1,18 @@
 """Promise of the runtime's distribution: one package, light to import."""
 
+import shutil
 import subprocess
 import sys
+import sysconfig
+import zipfile
+from pathlib import Path
 
 import pytest
 
 import mobilebert_runtime
+from mobilebert_runtime.matcher import Matcher
+from tests.conftest import ROOT
+from tests.helpers import small_matcher
 
 HEAVY = ("torch", "tensorflow", "transformers", "scipy", "sklearn", "pyarrow", "matplotlib", "onnx")
 
@@ -35,3 +42,98 @@ def test_every_public_name_is_there():
     }
     with pytest.raises(AttributeError, match="no attribute 'Macher'"):
         mobilebert_runtime.Macher  # noqa: B018
+
+
+# Interpreters of a machine that has several: the oldest that the runtime promises, and the newest.
+VERSIONS = ("3.9", "3.13")
+SCORE = """
+import sys
+from mobilebert_runtime import Matcher
+print(Matcher.load(sys.argv[1]).score([("a moon", "the moon")])[0])
+"""
+
+
+def interpreter(version):
+    """A Python of this version: on the PATH (pyenv's stand-ins may not run), or of pyenv."""
+    pyenv = Path.home().glob(f".pyenv/versions/{version}.*/bin/python3")
+    for found in filter(None, (shutil.which(f"python{version}"), *pyenv)):
+        tried = subprocess.run([found, "-m", "venv", "--help"], capture_output=True, check=False)
+        if not tried.returncode:
+            return str(found)
+    return None
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """The wheels of both distributions, built from a copy: building leaves folders behind."""
+    work = tmp_path_factory.mktemp("wheels")
+    source = work / "source"
+    skipped = shutil.ignore_patterns(
+        ".*", "__pycache__", "*.egg-info", "artefacts", "build", "results", "runs"
+    )
+    shutil.copytree(ROOT, source, ignore=skipped)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(work)]
+    for project in (source / "mobilebert_runtime", source):
+        done = subprocess.run([*pip, str(project)], capture_output=True, text=True, check=False)
+        if done.returncode and "setuptools" in done.stderr:
+            pytest.skip(f"not run: no index for the build's setuptools ({done.stderr.strip()[-200:]})")
+        assert not done.returncode, done.stderr
+    return {name: next(work.glob(f"mobilebert_{name}-*.whl")) for name in ("runtime", "export")}
+
+
+def test_each_wheel_holds_its_packages_and_nothing_else(wheels):
+    def tops(wheel):
+        names = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+        return {name for name in names if not name.endswith(".dist-info")}
+
+    assert tops(wheels["runtime"]) == {"mobilebert_runtime"}
+    program = {"models", "matching", "training", "distill", "quantize", "android_bench", "mobilebert_export"}
+    assert tops(wheels["export"]) == program
+    assert wheels["runtime"].stat().st_size < 100_000
+    inside = {name for name in zipfile.ZipFile(wheels["runtime"]).namelist() if "dist-info" not in name}
+    folder = Path(mobilebert_runtime.__file__).parent
+    assert inside == {f"mobilebert_runtime/{path.name}" for path in folder.glob("*.py")} | {
+        "mobilebert_runtime/py.typed"
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_wheel_in_an_empty_environment_scores_as_here(
+    version, wheels, onnx_artefact, tflite_artefact, tmp_path
+):
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"not run: no Python {version} here")
+    subprocess.run([python, "-m", "venv", str(tmp_path / "venv")], check=True)
+    inside = tmp_path / "venv" / "bin" / "python"
+    install = [str(inside), "-m", "pip", "install", "--quiet", f"{wheels['runtime']}[tflite,onnx]"]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"not run: pip can't install into Python {version}: {done.stderr.strip()[-200:]}")
+    shipped = ROOT / "artefacts" / "matcher-int8"  # there after `make export`
+    for artefact in (onnx_artefact, tflite_artefact, *([shipped] if shipped.is_dir() else [])):
+        run = [str(inside), "-I", "-c", SCORE, str(artefact)]
+        done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        expected = Matcher.load(artefact).score([("a moon", "the moon")])[0]
+        assert float(done.stdout) == pytest.approx(float(expected), abs=1e-5 if artefact != shipped else 0.02)
+
+
+@pytest.mark.slow
+def test_both_wheels_in_a_fresh_environment_export(wheels, tmp_path):
+    """What they need beside themselves is this environment's; nothing is downloaded again."""
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    inside = tmp_path / "venv" / "bin" / "python"
+    site = next((tmp_path / "venv").glob("lib/python*/site-packages"))
+    install = [str(inside), "-m", "pip", "install", "--quiet", "--no-deps", *map(str, wheels.values())]
+    subprocess.run(install, check=True)
+    (site / "locked.pth").write_text(sysconfig.get_paths()["purelib"])
+    command = ["export", "--model", str(small_matcher.model_directory()), "--quant", "none", "--no-measure"]
+    command += ["--seq-len", "32", "--out", str(tmp_path / "made")]
+    run = [str(inside), "-I", "-m", "mobilebert_export", *command]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    where = [str(inside), "-I", "-c", "import mobilebert_export as e; print(e.__file__)"]
+    assert str(site) in subprocess.run(where, capture_output=True, text=True, check=True).stdout
+    assert Matcher.load(tmp_path / "made").score([("a", "b")]).shape == (1,)
