@@ -23,7 +23,15 @@ def flatten(nav):
 NAVIGATION = [f"docs/{page}" for page in flatten(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])]
 OLD = "docs/old-commands.md"  # its first column holds commands that are gone
 CARDS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("models/shipped/*/README.md"))]
-PAGES = ["README.md", "CONTRIBUTING.md", *NAVIGATION, "examples/README.md", "android_bench/README.md", *CARDS]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    *NAVIGATION,
+    "examples/README.md",
+    "android_bench/README.md",
+    *CARDS,
+]
 # Start of a command that no test runs as written → why. It is parsed all the same.
 NOT_RUN = {
     "make export": "tests/e2e/test_readme.py runs it",
@@ -31,6 +39,9 @@ NOT_RUN = {
     "pip install": "tests/mobilebert_runtime installs the distribution into environments of its own",
     "bash examples/": "tests/e2e/test_examples.py runs it",
     "python examples/": "tests/e2e/test_examples.py runs it",
+    "python -m pytest": "make test and make test-slow run it",
+    "minisign": "tests/mobilebert_runtime/test_signature.py runs it where it is installed",
+    "mobilebert export --model shipped --sign": "needs a key; tests/mobilebert_runtime has one",
     "mobilebert import-tensorflow": "needs Google's checkpoint, a download",
     "mobilebert ship": "hours on licensed data",
     "mobilebert finetune": "needs licensed data",
@@ -92,7 +103,7 @@ def test_command_is_understood(command):
     elif words[:2] == ["python", "-m"]:
         assert_flags_of_script(words[2], words[3:])
     else:
-        assert words[0] in {"source", "pip", "python", "bash", "adb"}
+        assert words[0] in {"source", "pip", "python", "bash", "adb", "minisign"}
 
 
 def assert_flags_of_script(module, words):

@@ -84,3 +84,13 @@ def test_minisign_itself_verifies_the_signature(signed, keys):
         pytest.skip("not run: no minisign; apt-get install minisign")
     check = ["minisign", "-Vm", str(signed / "SHA256SUMS"), "-p", str(keys[1])]
     subprocess.run(check, check=True, capture_output=True)
+
+
+def test_an_export_is_signed_and_a_bad_key_is_refused_before_the_work(keys, tmp_path):
+    from tests.helpers import small_matcher
+
+    with pytest.raises(OptionError, match="not a minisign secret key"):
+        small_matcher.report("onnx", "none", tmp_path / "made", sign=keys[1])
+    assert not (tmp_path / "made").exists()
+    small_matcher.report("onnx", "none", tmp_path / "made", sign=keys[0])
+    assert Matcher.load(tmp_path / "made", public_key=keys[1]).score([("a", "b")]).shape == (1,)
