@@ -42,7 +42,7 @@ format: $(READY_DEV)
 	$(BIN)/ruff format .
 
 docs: $(DOCS_VENV)/.ready ## the site with the API reference, in build/site; warnings are errors
-	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet --site-dir $(abspath $(SITE))
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --site-dir $(abspath $(SITE))
 
 bench: $(READY) ## latency of the shipped matcher, int8 beside fp32, interleaved
 	$(BIN)/mobilebert export --model shipped --quant none --out artefacts/matcher-fp32 --force

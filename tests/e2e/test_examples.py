@@ -6,6 +6,7 @@ import pytest
 
 from tests.helpers import small_matcher
 from tests.helpers.documented_commands import ROOT, make_scratch, run
+from tests.helpers.toys import toy_pairs, write_pairs
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +42,9 @@ def test_export_your_model_agrees_with_transformers(scratch):
 
 @pytest.mark.slow
 def test_train_on_your_pairs_leaves_a_matcher(scratch):
-    few = "mkdir few && for part in train dev test; do head -41 pairs/$part.tsv > few/$part.tsv; done"
-    run(few, scratch)
+    (scratch / "few").mkdir()
+    for seed, (part, count) in enumerate({"train": 120, "dev": 24, "test": 24}.items()):
+        write_pairs(scratch / "few" / f"{part}.tsv", *toy_pairs(count, seed))
     run("bash examples/train_on_your_pairs.sh few mine --quick --quant none", scratch)
 
 
