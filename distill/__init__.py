@@ -1,1 +1,19 @@
-"""Teach a student: transfer losses, stages, recipes."""
+"""Teach small students: `distill(DistillationConfig(…))` leads from labelled pairs to a model directory."""
+
+from typing import TYPE_CHECKING, Any
+
+from distill.distillation_config import DistillationConfig
+
+if TYPE_CHECKING:
+    from distill.distillation import DistillationResult, distill
+
+__all__ = ["DistillationConfig", "DistillationResult", "distill"]
+
+
+def __getattr__(name: str) -> Any:
+    """`distill` and its result, imported when they are asked for: they need torch, the config does not."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from distill import distillation
+
+    return getattr(distillation, name)

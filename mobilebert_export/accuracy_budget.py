@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from matching.data.labelled_pairs import LabelledPairs, read_labelled
 from mobilebert_export.verification import VerificationError, decisions
 from mobilebert_runtime.card import ArtefactCard
@@ -15,6 +18,10 @@ from mobilebert_runtime.matcher import Matcher
 
 if TYPE_CHECKING:
     from quantize.product_audit import ProductLoss
+    from quantize.recipes import Recipe
+
+# Pairs that products are audited on; a pass over them per product.
+AUDIT_PAIRS = 16
 
 
 @dataclass(frozen=True)
@@ -112,3 +119,25 @@ def accuracy(folder: Path, labelled: LabelledPairs) -> float:
     matcher = Matcher.load(folder)
     called = decisions(matcher.logits(labelled.pairs), matcher.card, matcher.card.shift(labelled.pairs))
     return 100 * float((called == labelled.labels).mean())
+
+
+def products_by_harm(
+    network: Any, plain: Path, calibration: dict[str, NDArray[np.int32]], recipe: Recipe
+) -> list[ProductLoss]:
+    """The products of a network by falling harm, after checking that the file computes the same ones."""
+    from quantize.product_audit import audit
+
+    step_size = max(1, len(calibration["input_ids"]) // AUDIT_PAIRS)
+    some = {name: values[::step_size][:AUDIT_PAIRS] for name, values in calibration.items()}
+    found = audit(network, some, recipe)
+    if recipe.target == "tflite":
+        from quantize.tflite_int8 import product_widths
+    else:
+        from quantize.onnx_int8 import product_widths
+    widths = product_widths(plain)
+    if len(widths) != found.computed or any(widths[one.number] != one.width for one in found.products):
+        raise OptionError(
+            f"{network.config.model_type}: the converter reordered this network's products, so none can be "
+            "kept in float; export without --max-accuracy-drop"
+        )
+    return found.worst_first()

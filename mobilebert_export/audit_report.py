@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_export import samples
-from mobilebert_export.exporter import load_model, shipped_source
+from mobilebert_export.loading import load_model, load_source
 from mobilebert_runtime.card import CARD_FILE, check_checksums, read_card, read_recipe
 from mobilebert_runtime.errors import OptionError, OutputError
 from mobilebert_runtime.files import replacing, write_json
@@ -50,24 +50,19 @@ def audit_matcher(
     Raises:
         OutputError: `out` can't be written.
         OptionError: a recipe without static ranges, or not the model that an artefact was made from.
-        Exception: with `exit_code` 2, as `load_model` and `encode_calibration` raise.
+        UserError: as `load_model` and `encode_calibration` raise.
     """
     check_free(out, force=force)
     target, _, quant = recipe_name.partition("-")
-    digest = None
+    made = None
     if (Path(matcher) / CARD_FILE).is_file():
         check_checksums(matcher)
         card, made = read_card(matcher), read_recipe(matcher)
-        target, quant, digest = card.target, card.quant, made["model"]["sha256"]
-        matcher = model or shipped_source(made, matcher)
+        target, quant = card.target, card.quant
     recipe = find_recipe(target, quant)
     if not recipe.needs_calibration:
         raise OptionError(f"{recipe.name} measures no ranges; audit int8 or int16x8")
-    loaded = load_model(matcher)
-    if digest is not None and loaded.source["sha256"] != digest:
-        raise OptionError(
-            f"{loaded.directory}: not the weights the artefact was made from; give the right --model"
-        )
+    loaded = load_model(matcher) if made is None else load_source(made, matcher, model)
     longest = loaded.network.config.max_position_embeddings
     if not 8 <= seq_len <= longest:
         raise OptionError(f"--seq-len {seq_len}: this model takes 8 to {longest}")

@@ -1,4 +1,4 @@
-"""What happens to a network before it is converted: Kronecker forms, exact rewrites, equalised ranges."""
+"""What a network goes through before conversion: Kronecker lowering, exact rewrites, equalised ranges."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from quantize.recipes import Recipe
 
 if TYPE_CHECKING:
-    from quantize.kronecker_lowering import LayerForm
+    from quantize.kronecker_lowering import LoweredLayer
 
 Encoded = Mapping[str, NDArray[np.int32]]
 
@@ -20,15 +20,16 @@ PROOF_PAIRS = 4
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The network to convert, and the `rewrites` part of report.json; None where nothing was rewritten."""
+    """The network to convert, and the `rewrites` and `kronecker` parts of report.json."""
 
     network: Any
     report: dict[str, Any] | None
+    kronecker: "Sequence[LoweredLayer]" = ()
 
 
-def choose_forms(
+def lower_kronecker(
     network: Any, form: str, recipe: Recipe, lengths: Sequence[int]
-) -> "tuple[Any, list[LayerForm]]":
+) -> "tuple[Any, list[LoweredLayer]]":
     """`quantize.kronecker_lowering.lower` with the measured costs of the recipe's runtime."""
     from quantize.kronecker_costs import costs_of
     from quantize.kronecker_lowering import lower

@@ -13,7 +13,7 @@ from mobilebert_runtime.files import write_json
 from quantize.recipes import Recipe
 
 if TYPE_CHECKING:
-    from quantize.kronecker_lowering import LayerForm
+    from quantize.kronecker_lowering import LoweredLayer
 
 # Packages whose version decides what the files look like.
 _WRITERS = (
@@ -38,7 +38,7 @@ def write_report(
     latency: dict[str, Any] | None,
     budget: Budget | None = None,
     rewrites: dict[str, Any] | None = None,
-    kronecker: "Sequence[LayerForm]" = (),
+    kronecker: "Sequence[LoweredLayer]" = (),
 ) -> dict[str, Any]:
     """Write report.json and report.md into an artefact folder.
 
@@ -51,8 +51,8 @@ def write_report(
         result: comparison with the PyTorch model.
         latency: from `exporter.measure_pair`, or None where there is no pair to measure.
         budget: which products went back to float for the sake of accuracy; None where nobody asked.
-        rewrites: from `rewriting.rewrite`, or None where the network was converted as it was.
-        kronecker: form of each Kronecker layer, from `kronecker_lowering.lower`; empty for a dense model.
+        rewrites: from `exact_rewrites.rewrite`, or None where the network was converted as it was.
+        kronecker: lowering of each Kronecker layer, from `kronecker_lowering.lower`; empty for a dense model.
 
     Returns:
         The content of report.json.
@@ -72,7 +72,7 @@ def write_report(
         "latency": latency,
         "budget": budget and budget.to_json(),
         "rewrites": rewrites,
-        "kronecker": [form.to_json() for form in kronecker],
+        "kronecker": [layer.to_json() for layer in kronecker],
         "made_with": {"python": platform.python_version()} | _versions(_WRITERS),
     }
     write_json(folder / "report.json", report)
@@ -231,12 +231,12 @@ def _rewrite_lines(rewrites: dict[str, Any] | None) -> list[str]:
     return lines
 
 
-def _kronecker_lines(forms: list[dict[str, Any]]) -> list[str]:
-    """Each Kronecker layer's form, and what either form would cost."""
-    if not forms:
+def _kronecker_lines(layers: list[dict[str, Any]]) -> list[str]:
+    """How each Kronecker layer was lowered, and what either way costs."""
+    if not layers:
         return []
-    times = [sum(form[f"{kind}_us"] for form in forms) for kind in ("factored", "materialised")]
-    chosen = sum(form[f"{form['form']}_us"] for form in forms)
+    times = [sum(layer[f"{kind}_us"] for layer in layers) for kind in ("factored", "materialised")]
+    chosen = sum(layer[f"{layer['form']}_us"] for layer in layers)
     sentence = (
         "Times are the cost model's, one text of every length together: "
         f"{chosen / 1000:.1f} ms as exported, {times[0] / 1000:.1f} all factored, "
@@ -251,15 +251,15 @@ def _kronecker_lines(forms: list[dict[str, Any]]) -> list[str]:
             ("layer", "factors", "form", "factored", "multiplied out", "weights", "multiplied out"),
             (
                 (
-                    form["name"].removeprefix("encoder."),
-                    f"{form['rank']} · {form['a'][0]}×{form['a'][1]} ⊗ {form['b'][0]}×{form['b'][1]}",
-                    form["form"],
-                    f"{form['factored_us']:.0f} µs",
-                    f"{form['materialised_us']:.0f} µs",
-                    f"{form['factored_weights']:,}",
-                    f"{form['materialised_weights']:,}",
+                    layer["name"].removeprefix("encoder."),
+                    f"{layer['rank']} · {layer['a'][0]}×{layer['a'][1]} ⊗ {layer['b'][0]}×{layer['b'][1]}",
+                    layer["form"],
+                    f"{layer['factored_us']:.0f} µs",
+                    f"{layer['materialised_us']:.0f} µs",
+                    f"{layer['factored_weights']:,}",
+                    f"{layer['materialised_weights']:,}",
                 )
-                for form in forms
+                for layer in layers
             ),
         ),
     ]

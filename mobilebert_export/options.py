@@ -277,7 +277,7 @@ PROCESSES = Number(0, 256)
 OPSETS = Number(18, 20)
 VOCABULARY = Number(16, 10**7)
 SHARE = Number(0, 1)
-LEVEL = Number(0, 10)
+STRENGTH = Number(0, 10)
 POINTS = Number(0, 100)
 ABOVE_ZERO = Number(0, 10**6, above=True)
 RATE = Number(0, 1000, above=True)  # learning rates, epochs, a slowdown
@@ -287,10 +287,11 @@ TARGETS = Choice("tflite", "onnx")
 QUANTS = Choice("none", "dynamic", "int8", "int16x8")
 FORMS = Choice("auto", "factored", "materialised")
 BENCH_MODES = Choice("padded", "text")
+THREADS = Number(1, 1024)
+SEEDS = Number(0, 2**32 - 1)  # the narrowest generator, scikit-learn's, takes 32 bits
 
-Threads = Annotated[int, Number(1, 1024), Option(help="CPU threads.")]
-# The narrowest generator, scikit-learn's, takes 32 bits.
-Seed = Annotated[int, Number(0, 2**32 - 1), Option(help="Of everything that is random.")]
+Threads = Annotated[int, THREADS, Option(help="CPU threads.")]
+Seed = Annotated[int, SEEDS, Option(help="Of everything that is random.")]
 Force = Annotated[bool, Option("--force", help="Replace outputs that exist.")]
 Sessions = Annotated[
     int, Number(1, 1000), Option(help="Interleaved sessions per artefact, a process each; a gate needs 7.")
@@ -313,6 +314,9 @@ TextB = Annotated[str | None, Option(help="Column of the second texts.")]
 Label = Annotated[str | None, Option(help="Column of the labels, 0 or 1.")]
 Group = Annotated[str | None, Option(help="Column of the query: audit lists (Eq. 3-4) instead of pairs.")]
 Positive = Annotated[str | None, Option(help="The label that counts as positive, all others as negative.")]
+PositiveClass = Annotated[
+    str | None, Option(help="Class that means a match, where the model's class names do not say so.")
+]
 QuartilesFrom = Annotated[
     Path | None,
     INPUT_FILE,

@@ -32,16 +32,20 @@ class Scorer:
         return np.concatenate(parts)
 
 
-def open_scorer(matcher: str, threads: int, *, symmetric: bool = False) -> Scorer:
+def open_scorer(
+    matcher: str, threads: int, *, symmetric: bool = False, positive: str | None = None
+) -> Scorer:
     """Open 'shipped', a model directory or an artefact folder.
 
     Args:
         matcher: which.
         threads: CPU threads.
         symmetric: average the probabilities of both orders of a pair; twice the time.
+        positive: class of a model directory that means a match, where its name does not say so.
 
     Raises:
         ArtefactError: a damaged artefact.
+        OptionError: `positive` is no class, or is needed and missing.
         ModelError: neither an artefact nor a pair classifier.
     """
     if (Path(matcher) / CARD_FILE).is_file():
@@ -54,10 +58,10 @@ def open_scorer(matcher: str, threads: int, *, symmetric: bool = False) -> Score
             card.threshold,
             f"{card.target} {card.quant}, {artefact.backend.name}",
         )
-    return _open_model(matcher, threads, symmetric)
+    return _open_model(matcher, threads, symmetric, positive)
 
 
-def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
+def _open_model(matcher: str, threads: int, symmetric: bool, positive: str | None) -> Scorer:
     import torch
 
     import models
@@ -67,7 +71,7 @@ def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
     torch.set_num_threads(threads)
     directory = models.find_directory(matcher)
     network = load_matcher(directory)
-    settings = models.MatcherSettings.load(directory)
+    settings = models.MatcherSettings.load(directory, positive)
 
     def score(pairs: Sequence[Pair]) -> np.ndarray:
         return probabilities(network.predict(pairs), settings, pairs)
@@ -76,6 +80,43 @@ def _open_model(matcher: str, threads: int, symmetric: bool) -> Scorer:
         return (score(pairs) + score([(b, a) for a, b in pairs])) / 2
 
     return Scorer(score_both if symmetric else score, settings.threshold, f"PyTorch {torch.__version__}")
+
+
+def evaluate_matcher(
+    matcher: str,
+    data: Path,
+    train: Path | None = None,
+    *,
+    threads: int = 2,
+    symmetric: bool = False,
+    positive: str | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> dict[str, Any]:
+    """The record of a matcher on labelled pairs (`matching.evaluation.pair_evaluation.evaluate`).
+
+    Args:
+        matcher: 'shipped', a model directory or an artefact folder.
+        data: labelled pairs.
+        train: training pairs that cut CAT1 to CAT4; default: the data itself.
+        threads: CPU threads.
+        symmetric: mean over both orders of a pair.
+        positive: as for `open_scorer`.
+        progress: called with (pairs done, pairs in all).
+
+    Raises:
+        DataError: damaged pairs.
+        UserError: see `open_scorer`.
+    """
+    from matching.data.labelled_pairs import read_labelled
+    from matching.evaluation.pair_evaluation import evaluate
+    from matching.length_bias.bias_audit import load_quartiles
+
+    pairs, labels = read_labelled(data)
+    quartiles = load_quartiles(train, "pairwise") if train else None
+    scorer = open_scorer(matcher, threads, symmetric=symmetric, positive=positive)
+    scores = scorer.score_all(pairs, progress)
+    figures = evaluate(pairs, labels, scores, scorer.threshold, quartiles)
+    return {**record_head(matcher, scorer, data, symmetric=symmetric), **figures}
 
 
 def record_head(matcher: str, scorer: Scorer, data: Path, *, symmetric: bool) -> dict[str, Any]:

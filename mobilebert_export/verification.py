@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
-from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard
+from mobilebert_export import samples
+from mobilebert_export.console import silenced, step
+from mobilebert_export.loading import load_source
+from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard, read_recipe
 from mobilebert_runtime.errors import CheckError, DataError
 from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.tokenizer import Pair
@@ -149,3 +154,35 @@ def decisions(logits: NDArray[np.float32], card: ArtefactCard, shift: Sequence[f
         called = positive_probability(logits, card, shift) >= card.threshold
         return np.where(called, card.positive, 1 - card.positive)
     return logits.argmax(axis=1)
+
+
+def require_passed(result: Verification, where: Path) -> None:
+    """Raise `VerificationError` when a tolerance was broken."""
+    if result.failures:
+        raise VerificationError(
+            f"{where}: differs from the PyTorch model on {result.pairs} pairs: {'; '.join(result.failures)}"
+        )
+
+
+def verify_artefact(
+    directory: Path,
+    model_name: str | None,
+    pairs: list[Pair] | None,
+    threads: int,
+    console: Console,
+) -> Verification:
+    """Compare an existing artefact with its PyTorch model, on the tolerances in its recipe.json.
+
+    Raises:
+        OptionError: the model is not the one the artefact was made from, or nothing says which that is.
+        ArtefactError: the artefact is damaged.
+    """
+    with silenced():
+        matcher = Matcher.load(directory, threads)
+    made = read_recipe(directory)
+    pairs = samples.verification_pairs() if pairs is None else pairs
+    with step(console, "Load the PyTorch model"):
+        model = load_source(made, directory, model_name)
+    tolerance = Tolerance(**made["recipe"]["tolerance"])
+    with step(console, f"Compare with PyTorch on {len(pairs)} pairs"), silenced():
+        return verify(model.network, matcher, pairs, tolerance)

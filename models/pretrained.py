@@ -19,10 +19,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.errors import ModelError, OptionError
 from models import albert
 from models.config import EncoderConfig
 from models.heads import PairClassifier, PretrainingHead, SpanQA, build
+from models.labels import positive_index, read_labels
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
 SENTENCEPIECE_FILE = "spiece.model"  # in the place of vocab.txt
@@ -56,20 +57,34 @@ class MatcherSettings:
                 raise ValueError(f"length_shift has {sizes}, not three quartiles and four numbers to add")
 
     @classmethod
-    def load(cls, directory: Path) -> MatcherSettings:
-        """Read matcher.json; a directory without one has the defaults.
+    def load(cls, directory: Path, positive: str | None = None) -> MatcherSettings:
+        """Read matcher.json; a directory without one has the classes that its config.json names.
+
+        Args:
+            directory: of the model.
+            positive: name of the label that means a match, where its name does not say so.
 
         Raises:
-            ModelError: the file is there but cannot be read.
+            ModelError: a file cannot be read.
+            OptionError: `positive` is no label or not that of matcher.json, or is needed and missing.
         """
         path = Path(directory) / "matcher.json"
         if not path.is_file():
-            return cls()
+            labels = read_labels(Path(directory))
+            try:
+                return cls(labels, positive_index(labels, positive))
+            except OptionError as error:
+                raise OptionError(f"{directory}: {error}") from None
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-            return cls(**(values | {"labels": tuple(values["labels"])}))
+            found = cls(**(values | {"labels": tuple(values["labels"])}))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ModelError(f"{path}: not a matcher.json ({error}); retrain or restore it") from error
+        if positive not in (None, found.labels[found.positive]):
+            raise OptionError(
+                f"--positive {positive!r}: {path} was fitted for {found.labels[found.positive]!r}"
+            )
+        return found
 
     def save(self, directory: Path) -> None:
         """Write matcher.json."""

@@ -21,11 +21,11 @@ from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
 from models.layers import encoder_of
 from quantize.kronecker_costs import OperatorCosts
 
-FORMS = ("auto", "factored", "materialised")
+LOWERINGS = ("auto", "factored", "materialised")
 
 
 @dataclass(frozen=True)
-class LayerForm:
+class LoweredLayer:
     """One Kronecker layer of an export: the form it got, and what either form costs.
 
     Microseconds are predictions for one text of every exported length, added up; they compare the forms, they
@@ -49,7 +49,7 @@ class LayerForm:
 
 def lower(
     network: nn.Module, form: str, costs: OperatorCosts, lengths: Sequence[int]
-) -> tuple[nn.Module, list[LayerForm]]:
+) -> tuple[nn.Module, list[LoweredLayer]]:
     """A copy of a network without Kronecker modules, computing the same; the one given is left untouched.
 
     Args:
@@ -65,8 +65,8 @@ def lower(
     Raises:
         ModelError: an unknown form.
     """
-    if form not in FORMS:
-        raise ModelError(f"--kronecker {form!r} is unknown; expected one of {', '.join(FORMS)}")
+    if form not in LOWERINGS:
+        raise ModelError(f"--kronecker {form!r} is unknown; expected one of {', '.join(LOWERINGS)}")
     if not any(isinstance(part, KroneckerLinear | KroneckerEmbedding) for part in network.modules()):
         return network, []
     work = copy.deepcopy(network)
@@ -165,7 +165,7 @@ def _choose(
     form: str,
     costs: OperatorCosts,
     lengths: Sequence[int],
-) -> LayerForm:
+) -> LoweredLayer:
     rank = layer.factor_b.shape[0]
     tokens = sum(lengths)
     if isinstance(layer, KroneckerEmbedding):
@@ -184,7 +184,7 @@ def _choose(
         whole = costs.linear(tokens, layer.in_features, layer.out_features)
         chosen = ("factored" if factored < whole else "materialised") if form == "auto" else form
         sizes = rank * (m1 * n1 + m2 * n2), layer.in_features * layer.out_features
-    return LayerForm(name, a, b, rank, chosen, factored, whole, *sizes)
+    return LoweredLayer(name, a, b, rank, chosen, factored, whole, *sizes)
 
 
 def _lowered(layer: KroneckerLinear | KroneckerEmbedding, form: str) -> nn.Module:

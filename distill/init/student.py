@@ -89,7 +89,7 @@ def inherit(config: EncoderConfig, teacher: PairClassifier, seed: int = 0) -> Pa
 
 @dataclass(frozen=True)
 class StudentStart:
-    """A student and the teacher whose layers it imitates, both reading the same word pieces."""
+    """A student and the teacher whose layers it learns from, both reading the same word pieces."""
 
     student: PairClassifier
     teacher: PairClassifier

@@ -79,10 +79,10 @@ def teachers_logits(
     for place, directory in enumerate(teachers):
         teacher, tokenizer = models.load_classifier(directory), PairTokenizer.load(directory)
 
-        def told(share: float, place: int = place) -> None:
+        def report(share: float, place: int = place) -> None:
             progress((place + share) / len(teachers))
 
-        logits = teacher_logits(teacher, tokenizer, pairs, folder, told)
+        logits = teacher_logits(teacher, tokenizer, pairs, folder, report)
         sums.append(log_softmax(logits.astype(np.float64), axis=1))
     return np.mean(sums, axis=0)
 
@@ -107,11 +107,9 @@ def task_targets(distillation_data: DistillationData, logits: np.ndarray, streng
     if not strength:
         return TaskTargets(logits, weights)
     if logits.shape[1] != 2:
-        raise ModelError(
-            f"levelling length divergence needs two classes, the teachers have {logits.shape[1]}"
-        )
+        raise ModelError(f"taking length bias out needs two classes, the teachers have {logits.shape[1]}")
     prior = LengthPrior.fit(*distillation_data.train)
     weights[:known] = prior.rebalancing_weights(*distillation_data.train) ** strength
-    levelled = logits.copy()
-    levelled[known:] = adjusted(logits[known:], prior.shift(distillation_data.mined), strength)
-    return TaskTargets(levelled, weights)
+    debiased = logits.copy()
+    debiased[known:] = adjusted(logits[known:], prior.shift(distillation_data.mined), strength)
+    return TaskTargets(debiased, weights)

@@ -83,7 +83,7 @@ RECIPES: dict[str, Recipe] = {
         mined_pairs=40_000,
     ),
     # A student that has been taught, given new targets: the task alone, at a rate that keeps what it knows.
-    "again": Recipe(
+    "debias-finetune": Recipe(
         stages=(Stage("task", LoopConfig(epochs=1.0, learning_rate=3e-4), _TASK, trains_head=True),),
         mined_pairs=40_000,
     ),
@@ -125,7 +125,7 @@ RECIPES: dict[str, Recipe] = {
 # How a shipped matcher is made: recipes in turn, and whether the bias is taken out of their targets. One that
 # was taught the original targets first shows what taking the bias out costs and gains.
 TRAINING_RECIPES: dict[str, tuple[tuple[str, bool], ...]] = {
-    "matcher-m": (("matcher-m", False), ("again", True)),
+    "matcher-m": (("matcher-m", False), ("debias-finetune", True)),
     "matcher-s": (("matcher-s", True),),
 }
 

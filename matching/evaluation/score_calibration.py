@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
@@ -63,13 +64,13 @@ def fit_settings(logits: np.ndarray, labels: np.ndarray) -> MatcherSettings:
     return MatcherSettings(temperature=temperature, threshold=fit_threshold(probabilities, labels))
 
 
-def fit_level_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthPrior) -> MatcherSettings:
+def fit_debiased_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthPrior) -> MatcherSettings:
     """Decision settings of a two-class matcher for pairs whose length divergence says nothing of the label.
 
     Development pairs have the training pairs' bias. Each counts p(y) / p(y | c), as in `LengthPrior.ratios`,
     which makes of them a sample without it. There, a logit difference d of a model that knows the bias is too
-    high by the category's log-odds; of a model that was trained to forget it, by what is left. So the level
-    log-odds are
+    high by the category's log-odds; of a model that was trained to forget it, by what is left. So the
+    debiased log-odds are
 
         d / T + λ (logit p(1) − logit p(1 | c)),    0 ≤ λ ≤ 1
 
@@ -94,12 +95,29 @@ def fit_level_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthPrio
 
     steepness, share = minimize(nll, (1.0, 0.5), jac=True, bounds=((1e-3, 1e3), (0.0, 1.0))).x
     added = share * (prior.overall - np.asarray(prior.log_odds))
-    level = expit(steepness * difference + share * shift)
+    debiased = expit(steepness * difference + share * shift)
     return MatcherSettings(
         temperature=float(1 / steepness),
-        threshold=fit_threshold(level, labels, weights),
+        threshold=fit_threshold(debiased, labels, weights),
         length_shift=LengthShift(tuple(prior.quartiles.as_list()), tuple(added.tolist())).to_json(),
     )
+
+
+def refit(
+    given: MatcherSettings, logits: np.ndarray, dev: LabelledPairs, prior: LengthPrior | None = None
+) -> MatcherSettings:
+    """A matcher's settings with its decision fitted anew; the names and the positive label stay.
+
+    Args:
+        given: of the matcher.
+        logits: (N, C).
+        dev: N development pairs; of two classes, label 1 is the positive one.
+        prior: of the training pairs, where the decision is to be debiased.
+    """
+    if len(given.labels) == 2:
+        logits = logits[:, [1 - given.positive, given.positive]]
+    fitted = fit_debiased_settings(logits, dev, prior) if prior else fit_settings(logits, dev.labels)
+    return replace(fitted, labels=given.labels, positive=given.positive)
 
 
 def probabilities(logits: np.ndarray, settings: MatcherSettings, pairs: Sequence[Pair]) -> np.ndarray:

@@ -106,7 +106,7 @@ class LengthPrior:
         return self.ratios(pairs)[np.arange(len(labels)), labels]
 
     def weight(self, pairs: Sequence[Pair], logits: np.ndarray) -> np.ndarray:
-        """How much more often each pair is in the level distribution, (N,) float64, mean near 1.
+        """How much more often each pair is in the distribution without bias, (N,) float64, mean near 1.
 
         Args:
             pairs: N pairs.

@@ -11,17 +11,18 @@ from mobilebert_export import options as opt
 def calibrate(
     model: Annotated[Path, opt.INPUT_FOLDER, Argument(help="Model directory of a matcher with two labels.")],
     data: Annotated[
-        Path, opt.INPUT_FOLDER, Option(help="Folder with dev.tsv and, for --level, the biased train.tsv.")
+        Path, opt.INPUT_FOLDER, Option(help="Folder with dev.tsv and, for --debias, the biased train.tsv.")
     ],
-    level: Annotated[
-        bool, Option("--level", help="For pairs whose difference in length says nothing of the label.")
+    debias: Annotated[
+        bool, Option("--debias", help="For pairs whose difference in length says nothing of the label.")
     ] = False,
+    positive: opt.PositiveClass = None,
     threads: opt.Threads = 2,
     force: opt.Force = False,
 ) -> None:
     """Fit temperature and threshold on dev.tsv, and write them to MODEL/matcher.json.
 
-    With --level the development pairs are weighted so that their length divergence says nothing of the label,
+    With --debias development pairs are weighted so that their length divergence says nothing of the label,
     and what of the training pairs' length prior the matcher still has is taken out of its score: a number
     added to the log-odds by length-divergence category, which every runtime of ours applies.
     """
@@ -30,7 +31,7 @@ def calibrate(
 
     import models
     from matching.data.labelled_pairs import read_split
-    from matching.evaluation.score_calibration import fit_level_settings, fit_settings
+    from matching.evaluation.score_calibration import refit
     from matching.length_bias.length_prior import LengthPrior
     from mobilebert_runtime.files import replacing
     from mobilebert_runtime.tokenizer import PairTokenizer
@@ -40,12 +41,13 @@ def calibrate(
     network, tokenizer = models.load_classifier(model), PairTokenizer.load(model)
     if network.num_labels != 2:
         raise models.ModelError(f"{model}: has {network.num_labels} labels; this fits matchers of two")
+    given = models.MatcherSettings.load(model, positive)
     dev = read_split(data, "dev")
-    prior = LengthPrior.fit(*read_split(data, "train")) if level else None
+    prior = LengthPrior.fit(*read_split(data, "train")) if debias else None
     with replacing(model / "matcher.json", force=force) as partial:
         with Console(stderr=True).status(f"scoring {len(dev.pairs):,} pairs"):
             logits = predict_logits(network, tokenizer, dev.pairs)
-        settings = fit_level_settings(logits, dev, prior) if prior else fit_settings(logits, dev.labels)
+        settings = refit(given, logits, dev, prior)
         settings.write(partial)
     console = Console()
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")

@@ -25,6 +25,7 @@ def evaluate(
     ] = None,
     threads: opt.Threads = 2,
     symmetric: opt.Symmetric = False,
+    positive: opt.PositiveClass = None,
     json_file: opt.JsonFile = None,
     force: opt.Force = False,  # noqa: ARG001 (the check of options reads it)
 ) -> None:
@@ -38,21 +39,19 @@ def evaluate(
     """
     from rich.console import Console
 
-    from matching.data.labelled_pairs import read_labelled
-    from matching.evaluation.pair_evaluation import evaluate as figures
-    from matching.length_bias.bias_audit import load_quartiles
-    from mobilebert_export.scoring import open_scorer, record_head
+    from mobilebert_export.scoring import evaluate_matcher
     from mobilebert_runtime.files import write_json
 
-    pairs, labels = read_labelled(data)
-    quartiles = load_quartiles(train, "pairwise") if train else None
-    scorer = open_scorer(matcher, threads, symmetric=symmetric)
     with Console(stderr=True).status("") as status:
-        scores = scorer.score_all(pairs, lambda done, whole: status.update(f"{done:,} of {whole:,} pairs"))
-    record = {
-        **record_head(matcher, scorer, data, symmetric=symmetric),
-        **figures(pairs, labels, scores, scorer.threshold, quartiles),
-    }
+        record = evaluate_matcher(
+            matcher,
+            data,
+            train,
+            threads=threads,
+            symmetric=symmetric,
+            positive=positive,
+            progress=lambda done, whole: status.update(f"{done:,} of {whole:,} pairs"),
+        )
     _print(record, Console())
     if json_file:
         write_json(json_file, record)

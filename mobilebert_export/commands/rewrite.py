@@ -37,6 +37,7 @@ def rewrite(
     test: Annotated[
         Path | None, opt.INPUT_FILE, Option(help="Labelled pairs for the accuracies in the record.")
     ] = None,
+    positive: opt.PositiveClass = None,
     seed: opt.Seed = 0,
     threads: opt.Threads = 2,
     force: opt.Force = False,
@@ -72,7 +73,7 @@ def rewrite(
         copy, fits = closed_form(original, batches, norm=NORMS[norm], activation=activation)
     record: dict[str, Any] = {"model": model.resolve().name, "norm": norm, "activation": activation}
     record |= {"calibration": text, "seed": seed, "fits": [vars(fit) for fit in fits]}
-    given = models.MatcherSettings.load(model)
+    given = models.MatcherSettings.load(model, positive)
     rows = []
 
     def keep(name: str, network: Any, folder: str | None) -> None:
@@ -123,10 +124,10 @@ def _decide(
 ) -> tuple[Any, dict[str, Any] | None]:
     """Decision settings, fitted on `dev` where there is one, and the figures on `test`."""
     from matching.evaluation import metrics
-    from matching.evaluation.score_calibration import fit_settings, probabilities
+    from matching.evaluation.score_calibration import probabilities, refit
     from training.encoded_pairs import predict_logits
 
-    settings = fit_settings(predict_logits(network, tokenizer, dev.pairs), dev.labels) if dev else given
+    settings = refit(given, predict_logits(network, tokenizer, dev.pairs), dev) if dev else given
     if test is None:
         return settings, None
     logits = predict_logits(network, tokenizer, test.pairs)

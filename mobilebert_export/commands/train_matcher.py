@@ -1,7 +1,7 @@
 """`mobilebert train-matcher`: train a text matcher of any architecture on labelled pairs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
@@ -48,30 +48,21 @@ def train_matcher(
     loss curve, development figures). Options that are not given come from the architecture's row in a table;
     for minilm: 2 epochs, batch 64, learning rate 8e-5.
     """
-    from dataclasses import replace
+    from training.matcher_training import train_matcher as train
 
-    import torch
-
-    from matching.data.datasets import find_data, training_part
-    from matching.evaluation.score_calibration import fit_settings
-    from mobilebert_runtime.files import refuse_finished
-    from training.fit_matcher import fit, loop_config, settings_of
-    from training.matchers import build_matcher
-
-    refuse_finished(out / "model", force=force)
-    torch.set_num_threads(threads)
-    folder = find_data(data, group)
-    examples, dev, facts = training_part(folder, train_set, seed=seed, max_pairs=max_pairs)  # type: ignore[arg-type]
-    given: dict[str, Any] = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": lr,
-        "patience": patience,
-    }
-    settings = replace(settings_of(arch), **{k: v for k, v in given.items() if v is not None})
-    labels = int(examples.labels.max()) + 1
-    matcher = build_matcher(arch, num_labels=labels, seed=seed, init=init, max_tokens=settings.max_tokens)
-    facts |= {"arch": arch, "data": folder.name, "train_set": train_set, "threads": threads}
-    config = loop_config(settings, len(examples), seed)
-    fit(matcher, examples, dev, config, out, swap=settings.swap, facts=facts)
-    matcher.save(out / "model", fit_settings(matcher.predict(dev.pairs), dev.labels))
+    train(
+        data,
+        out,
+        arch=arch,
+        train_set=train_set,  # type: ignore[arg-type]
+        init=init,
+        group=group,
+        max_pairs=max_pairs,
+        seed=seed,
+        threads=threads,
+        force=force,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=lr,
+        patience=patience,
+    )

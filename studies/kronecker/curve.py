@@ -20,7 +20,8 @@ from typer import Option
 
 from android_bench.latency import compare
 from matching.data.labelled_pairs import LabelledPairs, read_labelled
-from mobilebert_export.exporter import ExportRequest, export
+from mobilebert_export.export_request import ExportRequest
+from mobilebert_export.exporter import export
 from mobilebert_export.scoring import open_scorer
 from mobilebert_export.verification import VerificationError
 from mobilebert_runtime.files import write_json

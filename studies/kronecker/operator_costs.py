@@ -23,7 +23,7 @@ from typer import Argument, Option
 
 from android_bench.machine import describe
 from mobilebert_export.console import silenced
-from mobilebert_export.exporter import quantise
+from mobilebert_export.writing import quantise
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from models.kronecker.factored_layers import KroneckerLinear

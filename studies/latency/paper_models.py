@@ -53,7 +53,8 @@ def export_table(table: PaperTable, cache: Path, console: Console) -> list[Path]
 
 def _export_network(config: Any, name: str, cache: Path, console: Console) -> None:
     """Convert one network and quantise the converted file, each unless it is there."""
-    from mobilebert_export.exporter import ExportRequest, quantise, write_float
+    from mobilebert_export.export_request import ExportRequest
+    from mobilebert_export.writing import quantise, write_float
     from models import build
     from quantize.algebra import simplify
     from quantize.recipes import find_recipe

@@ -70,7 +70,8 @@ def convert_ours(runtime: str) -> None:
     """
     import models
     from mobilebert_export.exact_rewrites import rewrite
-    from mobilebert_export.exporter import ExportRequest, quantise, write_float
+    from mobilebert_export.export_request import ExportRequest
+    from mobilebert_export.writing import quantise, write_float
     from mobilebert_runtime.card import Bucket
     from quantize.recipes import find_recipe
 

@@ -40,19 +40,19 @@ def run(command, code=0):
     assert left.value.code == code
 
 
-def test_levelled_targets_have_one_ratio_in_every_category():
+def test_debiased_targets_have_one_ratio_in_every_category():
     """A teacher that knows lengths only gives soft labels without length, and weighted labels are level."""
     train = biased_pairs()
     distillation_data = DistillationData(train, biased_pairs(60, seed=1).pairs, train)
     prior = LengthPrior.fit(*train)
     odds = prior.of(distillation_data.pairs)
     logits = np.stack([np.zeros_like(odds), odds], axis=1)
-    levelled, known = task_targets(distillation_data, logits, 1.0), len(train.pairs)
-    assert np.array_equal(levelled.logits[:known], logits[:known])
-    share = softmax(levelled.logits[known:], axis=1)[:, 1]
+    debiased, known = task_targets(distillation_data, logits, 1.0), len(train.pairs)
+    assert np.array_equal(debiased.logits[:known], logits[:known])
+    share = softmax(debiased.logits[known:], axis=1)[:, 1]
     np.testing.assert_allclose(share, expit(prior.overall), rtol=1e-12)
-    assert (levelled.weights[known:] == 1).all()
-    category, counts = prior.category(train.pairs), levelled.weights[: len(train.pairs)]
+    assert (debiased.weights[known:] == 1).all()
+    category, counts = prior.category(train.pairs), debiased.weights[: len(train.pairs)]
     for c in range(1, 5):
         positive, negative = (counts[(category == c) & (train.labels == y)].sum() for y in (1, 0))
         np.testing.assert_allclose(np.log(positive / negative), prior.overall, rtol=1e-9)
@@ -94,8 +94,8 @@ def check_length_shift(model, artefact, data):
     np.testing.assert_allclose(*scores, atol=1e-4)
     copy = shutil.copytree(model, data / "copy")
     calibrate = ["calibrate", str(copy), "--data", str(data)]
-    run([*calibrate, "--level"], code=2)  # it has settings
-    run([*calibrate, "--level", "--force"])
+    run([*calibrate, "--debias"], code=2)  # it has settings
+    run([*calibrate, "--debias", "--force"])
     again = models.MatcherSettings.load(copy)  # of the saved weights, which are float16
     np.testing.assert_allclose(again.length_shift["added"], settings.length_shift["added"], atol=1e-3)
     run([*calibrate, "--force"])
@@ -131,7 +131,7 @@ def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
     for name in ("matcher-s", "matcher-s-none"):
         assert json.loads((out / f"{name}.json").read_text())["pairs"] == 24
     record = json.loads((out / "matcher-s" / "task.json").read_text())
-    assert record["facts"]["level"] == 1.0
+    assert record["facts"]["debias"] == 1.0
     check_length_shift(out / "matcher-s" / "model", out / "matcher-s-none", data)
     stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     run([*command[:6], "bert-base"], code=2)  # no matcher that is shipped

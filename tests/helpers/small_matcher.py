@@ -19,7 +19,8 @@ from filelock import FileLock
 from rich.console import Console
 
 import models
-from mobilebert_export.exporter import ExportRequest, export
+from mobilebert_export.export_request import ExportRequest
+from mobilebert_export.exporter import export
 
 SEQ_LEN = 64
 BUCKETS = (32, SEQ_LEN)

@@ -59,7 +59,7 @@ def test_tflite_file_is_as_large_as_the_shared_parameters(tmp_path):
 
 
 def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
-    from mobilebert_export.exporter import load_model
+    from mobilebert_export.loading import load_model
     from mobilebert_runtime.errors import OptionError
     from models import save_pretrained
     from tests.helpers.texts import inflected_lines as text
@@ -73,7 +73,7 @@ def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
 
 
 def test_an_albert_with_a_wordpiece_vocabulary_loads_for_export(tmp_path):
-    from mobilebert_export.exporter import load_model
+    from mobilebert_export.loading import load_model
     from models import save_pretrained
     from tests.helpers.texts import inflected_lines as text
     from training.tokenizer_training import train_vocabulary

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mobilebert_export import samples
-from mobilebert_export.exporter import DEFAULT_BUCKETS
+from mobilebert_export.export_request import DEFAULT_BUCKETS
 from mobilebert_runtime.matcher import Matcher
 from tests.conftest import ROOT
 from tests.helpers import small_matcher

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from android_bench.sample_pairs import PAIRS
-from mobilebert_export.exporter import DEFAULT_BUCKETS, ExportRequest, _buckets
+from mobilebert_export.export_request import DEFAULT_BUCKETS, ExportRequest
 from mobilebert_runtime.card import Bucket, read_card
 from mobilebert_runtime.matcher import Matcher
 from tests.helpers import small_matcher
@@ -91,7 +91,7 @@ def test_cards_name_the_buckets():
 
 def test_the_default_buckets_end_in_the_sequence_length(tmp_path):
     def lengths(seq_len):
-        return tuple(one.seq_len for one in _buckets(ExportRequest(out=tmp_path, seq_len=seq_len)))
+        return tuple(one.seq_len for one in ExportRequest(out=tmp_path, seq_len=seq_len).card_buckets())
 
     assert lengths(128) == DEFAULT_BUCKETS
     assert lengths(50) == (16, 32, 50)

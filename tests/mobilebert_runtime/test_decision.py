@@ -8,7 +8,7 @@ from scipy.special import expit, softmax
 
 from matching.data.labelled_pairs import LabelledPairs
 from matching.evaluation.score_calibration import (
-    fit_level_settings,
+    fit_debiased_settings,
     fit_settings,
     fit_temperature,
     fit_threshold,
@@ -75,7 +75,7 @@ def biased_dev(count, seed, *, knows):
 @pytest.mark.parametrize("knows", [1.0, 0.4, 0.0])
 def test_the_length_shift_is_what_the_model_knows_of_lengths(knows):
     dev, prior, logits = biased_dev(40_000, 0, knows=knows)
-    settings = fit_level_settings(logits, dev, prior)
+    settings = fit_debiased_settings(logits, dev, prior)
     added = np.array(settings.length_shift["added"])
     np.testing.assert_allclose(added, knows * (prior.overall - np.array(prior.log_odds)), atol=0.06)
     assert settings.temperature == pytest.approx(1.5, rel=0.05)
@@ -93,7 +93,7 @@ def test_level_settings_are_the_minimum_of_a_grid():
         ((s, share) for s in np.linspace(0.3, 1.5, 61) for share in np.linspace(0, 1, 51)),
         key=lambda given: nll(*given),
     )
-    settings = fit_level_settings(logits, dev, prior)
+    settings = fit_debiased_settings(logits, dev, prior)
     share = settings.length_shift["added"][3] / (prior.overall - prior.log_odds[3])
     assert 1 / settings.temperature == pytest.approx(best[0], abs=0.02)
     assert share == pytest.approx(best[1], abs=0.02)

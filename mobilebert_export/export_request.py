@@ -1,0 +1,110 @@
+"""What `mobilebert export` is asked for: each option once, with its help text, and the checks of them all."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+from mobilebert_runtime.card import Bucket
+from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.signature import read_secret_key
+from quantize.recipes import Recipe, find_recipe
+
+# Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
+DEFAULT_OPSET = 20
+OPSETS = range(18, 21)
+# Sequence lengths of an artefact, as far as they are below --seq-len; real pairs have about 30 tokens.
+DEFAULT_BUCKETS = (16, 32, 64, 128)
+SHORTEST = 8
+
+
+def parse_buckets(text: str) -> tuple[int, ...]:
+    """Sequence lengths from a command line, such as "16,32,64,128"."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(f"--buckets {text!r}: expected numbers such as 16,32,64,128") from None
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """The options of an export; `config_command` makes the command line from these fields."""
+
+    out: Annotated[Path, "Artefact folder to make; must not exist."]
+    model: Annotated[str, "Model directory, or 'shipped'."] = "shipped"
+    positive: Annotated[
+        str | None, "Class that means a match, where the model's class names do not say so."
+    ] = None
+    target: Annotated[str, "tflite or onnx."] = "tflite"
+    quant: Annotated[str, "none, dynamic, int8 or int16x8 (the last two static, calibrated)."] = "int8"
+    seq_len: Annotated[int, "Tokens; longer pairs are truncated, shorter ones padded."] = 128
+    buckets: Annotated[
+        tuple[int, ...] | None,
+        "Sequence lengths up to --seq-len; a pair runs in the smallest that holds it. [16,32,64,128]",
+        parse_buckets,
+    ] = None
+    calibration: Annotated[
+        Path | None, "TSV of text pairs for int8 ranges; default: the bundled samples."
+    ] = None
+    max_accuracy_drop: Annotated[
+        float | None, "Points that quantising may cost on --pairs; products go back to float until it holds."
+    ] = None
+    pairs: Annotated[Path | None, "Labelled pairs for --max-accuracy-drop."] = None
+    text_a: Annotated[str | None, "Column of the first texts in --calibration."] = None
+    text_b: Annotated[str | None, "Column of the second texts."] = None
+    atol: Annotated[float | None, "Largest |Δlogit| against PyTorch; default: the recipe's."] = None
+    opset: Annotated[int, "ONNX operator set, 18 to 20."] = DEFAULT_OPSET
+    threads: Annotated[int, "CPU threads of the latency measurement."] = 1
+    measure: Annotated[bool, "Measure the latency of the float and the quantised file."] = True
+    simplify: Annotated[bool, "Exact rewrites before conversion; for int8 also equalised ranges."] = True
+    kronecker: Annotated[
+        str, "Kronecker layers: factored, materialised, or auto: whatever is faster, layer by layer."
+    ] = "auto"
+    sign: Annotated[Path | None, "Sign with this minisign key, made by `minisign -G -W`."] = None
+    force: Annotated[bool, "Replace an artefact folder that exists."] = False
+
+    def recipe(self) -> Recipe:
+        """The quantisation recipe, after checking all that can be checked without reading a file.
+
+        Raises:
+            OptionError: an option is unknown, out of range, or contradicts another.
+        """
+        recipe = find_recipe(self.target, self.quant)
+        if self.buckets is not None:
+            given = ",".join(map(str, self.buckets))
+            ascending = self.buckets == tuple(sorted(set(self.buckets)))
+            if not ascending or not self.buckets or self.buckets[0] < SHORTEST:
+                raise OptionError(
+                    f"--buckets {given}: expected different lengths in ascending order, each at least "
+                    f"{SHORTEST}"
+                )
+            if self.buckets[-1] != self.seq_len:
+                raise OptionError(f"--buckets {given}: the last must be --seq-len, {self.seq_len}")
+        if self.max_accuracy_drop is not None and not recipe.needs_calibration:
+            raise OptionError(
+                "--max-accuracy-drop: only --quant int8 and int16x8 can be mixed with float, "
+                f"not {recipe.name}"
+            )
+        if self.calibration is not None and not recipe.needs_calibration:
+            raise OptionError(
+                f"--calibration is only read by --quant int8 and int16x8; {recipe.name} measures no ranges"
+            )
+        if self.opset not in OPSETS:
+            raise OptionError(f"--opset {self.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
+        if self.threads < 1:
+            raise OptionError(f"--threads {self.threads}: expected at least 1")
+        if self.sign is not None:
+            read_secret_key(self.sign)  # before the work; used after it
+        if self.atol is None:
+            return recipe
+        if not self.atol > 0:
+            raise OptionError(f"--atol {self.atol}: expected a number above 0")
+        return replace(recipe, tolerance=replace(recipe.tolerance, max_abs_logit=self.atol))
+
+    def card_buckets(self) -> tuple[Bucket, ...]:
+        """The sequence lengths in ascending order; only a .tflite file has a signature for each."""
+        lengths = self.buckets
+        if lengths is None:
+            lengths = (*(length for length in DEFAULT_BUCKETS if length < self.seq_len), self.seq_len)
+        return tuple(
+            Bucket(length, f"seq_{length}" if self.target == "tflite" else None) for length in lengths
+        )

@@ -1,0 +1,54 @@
+"""The model file of an artefact: float first, then quantised from that; and what makes it an artefact."""
+
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mobilebert_export.artefact_folder import write_checksums
+from mobilebert_export.export_request import ExportRequest
+from mobilebert_export.loading import LoadedModel
+from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.files import write_json
+from quantize.recipes import Recipe
+
+
+def write_float(network: Any, path: Path, request: ExportRequest, buckets: tuple[Bucket, ...]) -> None:
+    """The float file of the request's target."""
+    if request.target == "tflite":
+        from mobilebert_export.tflite_writer import write_float_tflite
+
+        write_float_tflite(network, path, buckets)
+    else:
+        from mobilebert_export.onnx_writer import write_float_onnx
+
+        write_float_onnx(network, path, buckets, request.opset)
+
+
+def quantise(
+    source: Path,
+    target: Path,
+    recipe: Recipe,
+    calibration: dict[str, NDArray[np.int32]] | None,
+    keep_float: Collection[int] = (),
+) -> None:
+    """The quantised file of a recipe; products with these numbers stay in float."""
+    if recipe.target == "tflite":
+        from quantize.tflite_int8 import quantize_tflite
+
+        quantize_tflite(source, target, recipe, calibration, keep_float)
+    else:
+        from quantize.onnx_int8 import quantize_onnx
+
+        quantize_onnx(source, target, recipe, calibration, keep_float)
+
+
+def complete(folder: Path, card: ArtefactCard, model: LoadedModel) -> None:
+    """Add what makes a model file an artefact that `Matcher.load` opens."""
+    for name in ("vocab.txt", "tokenizer.json"):
+        shutil.copyfile(model.directory / name, folder / name)
+    write_json(folder / "io.json", card.to_json())
+    write_checksums(folder)

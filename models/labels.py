@@ -1,0 +1,81 @@
+"""The names of a classifier's classes, and which of them means that two texts match."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from mobilebert_runtime.errors import ModelError, OptionError
+
+# Names that say "match", after `_normalised`. The whole name must be in the table, so that a negation
+# (not_duplicate, non-paraphrase, not entailment) is not.
+POSITIVE_NAMES = frozenset(
+    {
+        "duplicate",
+        "duplicates",
+        "paraphrase",
+        "paraphrases",
+        "same",
+        "equal",
+        "equivalent",
+        "semantically_equivalent",
+        "entailment",
+        "entails",
+        "match",
+        "matches",
+        "similar",
+        "related",
+        "relevant",
+        "positive",
+        "yes",
+        "true",
+        "1",
+    }
+)
+_UNNAMED = re.compile(r"label_\d+")  # what `transformers` writes where nobody named the classes
+
+
+def read_labels(directory: Path) -> tuple[str, ...]:
+    """Class names in the order of the logits, from `id2label` of a directory's config.json.
+
+    `transformers` leaves `id2label` out where there are two classes without names of their own.
+
+    Raises:
+        ModelError: config.json is missing or damaged, or `id2label` does not number distinct names from 0.
+    """
+    path = directory / "config.json"
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        given = values.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+        names = {int(number): str(name) for number, name in given.items()}
+    except (OSError, ValueError, AttributeError) as error:
+        raise ModelError(f"{path}: no class names can be read ({error})") from error
+    if sorted(names) != list(range(len(given))) or len(set(names.values())) != len(names):
+        raise ModelError(f"{path}: id2label {given} does not give each class from 0 on a name of its own")
+    return tuple(names[number] for number in range(len(names)))
+
+
+def positive_index(labels: Sequence[str], chosen: str | None = None) -> int:
+    """Which class means a match: the one named `chosen`, else the only one of `POSITIVE_NAMES`.
+
+    Raises:
+        OptionError: no class is called `chosen`, or the names do not say which class it is.
+    """
+    listed = ", ".join(labels)
+    if chosen is not None:
+        if chosen not in labels:
+            raise OptionError(f"--positive {chosen!r}: the classes are {listed}")
+        return list(labels).index(chosen)
+    found = [i for i, name in enumerate(labels) if _normalised(name) in POSITIVE_NAMES]
+    if len(found) != 1:
+        unnamed = all(_UNNAMED.fullmatch(_normalised(name)) for name in labels)
+        why = "have no names" if unnamed else "do not say which one means a match"
+        raise OptionError(f"the classes ({listed}) {why}; give its name with --positive")
+    return found[0]
+
+
+def _normalised(name: str) -> str:
+    """Lower case, words joined by underscores, without a leading "is"."""
+    return "_".join(re.findall(r"[^\W_]+", name.lower())).removeprefix("is_")

@@ -1,0 +1,149 @@
+"""Promise: the score is the probability that two texts match, whatever order a model has its classes in."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from rich.console import Console
+
+from mobilebert_export.export_request import ExportRequest
+from mobilebert_export.exporter import export
+from mobilebert_export.loading import artefact_card, load_model
+from mobilebert_export.scoring import open_scorer
+from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.matcher import Matcher
+from models import MatcherSettings
+from models.labels import positive_index
+from tests.helpers.texts import MINILM
+from tests.helpers.toys import toy_pairs
+
+PAIRS = toy_pairs(12)[0]
+
+
+def directory(folder, names, outputs=None):
+    """A model directory of `transformers`, of random weights, with these class names; None: unnamed."""
+    config = transformers.BertConfig(
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        num_labels=outputs or len(names or "01"),
+        initializer_range=0.4,  # probabilities that differ from pair to pair
+    )
+    if names:
+        config.id2label = dict(enumerate(names))
+        config.label2id = {name: i for i, name in enumerate(names)}
+    torch.manual_seed(0)
+    network = transformers.BertForSequenceClassification(config)
+    network.save_pretrained(folder)
+    for name in ("vocab.txt", "tokenizer.json"):
+        shutil.copyfile(MINILM / name, folder / name)
+    return folder
+
+
+def probabilities_of(folder, name):
+    """What the pipeline of `transformers` says of one class, by its name."""
+    classify = transformers.pipeline(
+        "text-classification",
+        model=transformers.AutoModelForSequenceClassification.from_pretrained(folder),
+        tokenizer=transformers.BertTokenizerFast(tokenizer_file=str(folder / "tokenizer.json")),
+        top_k=None,
+    )
+    answers = [classify({"text": a, "text_pair": b}) for a, b in PAIRS]
+    return np.array([{one["label"]: one["score"] for one in answer}[name] for answer in answers])
+
+
+def card_of(folder, positive=None):
+    request = ExportRequest(out=folder / "out", model=str(folder), positive=positive, seq_len=64)
+    return artefact_card(request, load_model(str(folder)), request.recipe())
+
+
+@pytest.mark.parametrize(
+    ("names", "positive"),
+    [
+        (("duplicate", "not_duplicate"), "duplicate"),
+        (("not_duplicate", "duplicate"), "duplicate"),
+        (("non-paraphrase", "Paraphrase"), "Paraphrase"),
+        (("ENTAILMENT", "NEUTRAL", "CONTRADICTION"), "ENTAILMENT"),
+        (("not_entailment", "entailment"), "entailment"),
+        (("is duplicate", "is not duplicate"), "is duplicate"),
+        (("1", "0"), "1"),
+    ],
+)
+def test_the_positive_class_is_found_by_its_name(names, positive, tmp_path):
+    folder = directory(tmp_path, names)
+    card = card_of(folder)
+    assert card.labels == names
+    assert names[card.positive] == positive
+    expected = probabilities_of(folder, positive)
+    assert np.ptp(expected) > 0.01
+    np.testing.assert_allclose(open_scorer(str(folder), 1).score(PAIRS), expected, atol=1e-5)
+
+
+def test_an_artefact_whose_first_class_is_the_match_scores_as_the_pipeline_does(tmp_path):
+    folder, out = directory(tmp_path / "model", ("duplicate", "not_duplicate")), tmp_path / "artefact"
+    export(
+        ExportRequest(out=out, model=str(folder), target="onnx", quant="none", seq_len=64, buckets=(64,)),
+        Console(quiet=True),
+    )
+    written = json.loads((out / "io.json").read_text())
+    assert (written["labels"], written["positive"]) == (["duplicate", "not_duplicate"], 0)
+    expected = probabilities_of(folder, "duplicate")
+    np.testing.assert_allclose(Matcher.load(out).score(PAIRS), expected, atol=1e-4)
+
+
+def test_names_that_do_not_say_which_class_matches_need_an_answer(tmp_path):
+    for number, names in enumerate((None, ("LABEL_0", "LABEL_1"), ("good", "bad"), ("duplicate", "same"))):
+        folder = directory(tmp_path / str(number), names)
+        listed = ", ".join(names or ("LABEL_0", "LABEL_1"))
+        with pytest.raises(OptionError, match=rf"the classes \({listed}\) .*; give its name with --positive"):
+            card_of(folder)
+        with pytest.raises(OptionError, match=f"--positive 'match': the classes are {listed}"):
+            card_of(folder, "match")
+        for index, name in enumerate(listed.split(", ")):
+            assert card_of(folder, name).positive == index
+
+
+def test_our_own_directories_keep_what_matcher_json_says(tmp_path):
+    folder = directory(tmp_path, ("LABEL_0", "LABEL_1"))
+    MatcherSettings(threshold=0.3).save(folder)
+    card = card_of(folder)
+    assert (card.labels, card.positive, card.threshold) == (("different", "same"), 1, 0.3)
+    assert card_of(folder, "same") == card
+    with pytest.raises(OptionError, match="was fitted for 'same'"):
+        card_of(folder, "different")
+
+
+def test_class_names_that_do_not_fit_the_classifier_are_refused(tmp_path):
+    folder = directory(tmp_path / "one", None, outputs=1)
+    with pytest.raises(ModelError, match="of one logit; expected a logit for each of two classes"):
+        card_of(folder)
+    folder = directory(tmp_path / "two", ("no", "yes"))
+    config = json.loads((folder / "config.json").read_text())
+    for given, message in (
+        ({"0": "no", "1": "yes", "2": "perhaps"}, "config.json names 3 labels, the classifier has 2"),
+        ({"0": "yes", "1": "yes"}, "does not give each class from 0 on a name of its own"),
+        ({"1": "no", "2": "yes"}, "does not give each class from 0 on a name of its own"),
+        ("yes", "no class names can be read"),
+    ):
+        (folder / "config.json").write_text(json.dumps(config | {"id2label": given}))
+        with pytest.raises(ModelError, match=message):
+            card_of(folder)
+
+
+def test_negations_are_not_their_positive():
+    for name in (
+        "not_duplicate",
+        "non-paraphrase",
+        "unrelated",
+        "not equivalent",
+        "dissimilar",
+        "no",
+        "false",
+    ):
+        with pytest.raises(OptionError):
+            positive_index((name, "other"))
