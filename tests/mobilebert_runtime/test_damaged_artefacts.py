@@ -3,6 +3,7 @@
 `make test-slow` prints the counts that docs/reliability.md shows.
 """
 
+import json
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ from collections import Counter
 import pytest
 
 from android_bench.sample_pairs import PAIRS
+from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_runtime import signature
 from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.matcher import Matcher
@@ -91,3 +93,57 @@ def test_no_damage_passes_a_signature(target, request, tmp_path):
 def test_odd_folder_names_are_refused(name):
     with pytest.raises(ArtefactError, match="no such artefact folder"):
         Matcher.load(name)
+
+
+CARDS = [
+    ('"threshold": 0.5', '"threshold": NaN', "NaN is not JSON"),
+    ('"threshold": 0.5', '"threshold": 5', "threshold 5 is not from 0 to 1"),
+    ('"threshold": 0.5', '"threshold": -5', "threshold -5 is not from 0 to 1"),
+    ('"threshold": 0.5', '"threshold": true', "'threshold' has the wrong type"),
+    ('"temperature": 1.0', '"temperature": Infinity', "Infinity is not JSON"),
+    ('"temperature": 1.0', '"temperature": 1e999', "temperature inf is not from"),
+    ('"temperature": 1.0', '"temperature": 1e-320', "temperature .* is not from"),
+    (
+        '"length_shift": null',
+        '"length_shift": {"quartiles": [0, 1, 2], "added": [0, 0, 0, 1e9]}',
+        "added .* not from",
+    ),
+    ('"length_shift": null', '"length_shift": {"quartiles": [2, 1, 0], "added": [0, 0, 0, 0]}', "ascending"),
+    ('"inputs": [', '"inputs": null, "others": [', "'inputs' has the wrong type"),
+    ('"outputs": [', '"outputs": ["x", ', "outputs are not"),
+    ('"labels": ["different", "same"]', '"labels": ["same", "same"]', "not all different"),
+    ('"labels": ["different", "same"]', '"labels": ["", "same"]', "is not a text"),
+    ('"quant": "none"', f'"quant": {"[" * 20_000}', "can't be read as JSON"),
+    ('"seq_len": 64', '"seq_len": 100000', "seq_len 100000 is not from 3"),
+    ('"minimum_runtime": {}', '"minimum_runtime": {"onnxruntime": "newest"}', "not a version"),
+    ('"lowercase": true', '"lowercase": false', "not a cased BERT's WordPiece"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "says"), CARDS, ids=[new[:40] for _, new, _ in CARDS])
+def test_a_card_with_a_field_out_of_range_is_refused_by_its_name(onnx_artefact, tmp_path, old, new, says):
+    folder = tmp_path / "damaged"
+    shutil.copytree(onnx_artefact, folder)
+    text = (folder / "io.json").read_text()
+    assert old in text
+    (folder / "io.json").write_text(text.replace(old, new))
+    write_checksums(folder)
+    with pytest.raises(ArtefactError, match=says):
+        Matcher.load(folder)
+
+
+def test_a_token_that_the_network_does_not_have_is_refused_when_it_is_met(onnx_artefact, tmp_path):
+    folder = tmp_path / "damaged"
+    shutil.copytree(onnx_artefact, folder)
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())
+    vocabulary["model"]["vocab"]["beyond"] = len(vocabulary["model"]["vocab"])
+    (folder / "tokenizer.json").write_text(json.dumps(vocabulary))
+    write_checksums(folder)
+    with pytest.raises(ArtefactError, match=r"its entries are not those of vocab\.txt"):
+        Matcher.load(folder)
+    with (folder / "vocab.txt").open("a") as file:
+        file.write("beyond\n")
+    write_checksums(folder)
+    matcher = Matcher.load(folder)
+    with pytest.raises(ArtefactError, match="onnxruntime can't run the network"):
+        matcher.score([("beyond", "beyond")])

@@ -66,7 +66,7 @@ def test_wordpiece_is_a_bert_vocabulary(tmp_path):
 
 def test_command_and_its_errors(tmp_path):
     (tmp_path / "corpus.txt").write_text("\n\n".join(text(60)), encoding="utf-8")
-    command = [sys.executable, "-m", "mobilebert_export", "vocabulary", str(tmp_path / "corpus.txt")]
+    command = [sys.executable, "-m", "mobilebert_export", "train-tokenizer", str(tmp_path / "corpus.txt")]
     command += ["--size", "60", "--out", str(tmp_path / "v")]
     assert subprocess.run(command, check=False).returncode == 0
     again = subprocess.run(command, capture_output=True, text=True, check=False)
