@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from mobilebert_runtime.card import CARD_FILE, CHECKSUM_FILE
 from mobilebert_runtime.errors import OutputError
-from mobilebert_runtime.files import file_sha256
+from mobilebert_runtime.files import file_sha256, replacing_folder
 
 
 def write_checksums(folder: Path) -> None:
@@ -51,33 +49,6 @@ def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
         OutputError: see `check_output`; checked again at the end, when somebody may have been faster.
     """
     check_output(out, force=force)
-    out = out.absolute()
-    made = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.building-", dir=out.parent))
-    try:
-        building.chmod(0o755)  # mkdtemp makes it private; an artefact is to be shared
+    with replacing_folder(out) as building:
         yield building
         check_output(out, force=force)
-        _swap(building, out)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        for folder in made:  # deepest first; one that somebody else has filled meanwhile stays
-            with suppress(OSError):
-                folder.rmdir()
-        raise
-
-
-def _swap(building: Path, out: Path) -> None:
-    if not out.exists():
-        building.rename(out)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old-", dir=out.parent))
-    out.rename(aside / out.name)
-    try:
-        building.rename(out)
-    except OSError:
-        (aside / out.name).rename(out)
-        aside.rmdir()
-        raise
-    shutil.rmtree(aside)

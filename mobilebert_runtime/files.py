@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+import shutil
+import socket
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +45,73 @@ def replacing(out: Path, *, force: bool) -> Iterator[Path]:
         partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(out: Path) -> Iterator[Path]:
+    """A temporary folder beside `out` that takes its place when the block ends well.
+
+    On any exception it is deleted and `out` is as it was. An old folder is moved aside and deleted only when
+    the new one is in place. What a killed process of this machine left beside `out` is cleared first.
+    """
+    out = out.absolute()
+    made = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    _clear_stale(out)
+    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.building-{_owner()}-", dir=out.parent))
+    try:
+        building.chmod(0o755)  # mkdtemp makes it private
+        yield building
+        _swap(building, out)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        for folder in made:  # deepest first; one that somebody else has filled meanwhile stays
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _owner() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def _swap(building: Path, out: Path) -> None:
+    if not out.exists():
+        building.rename(out)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old-{_owner()}-", dir=out.parent))
+    out.rename(aside / out.name)
+    try:
+        building.rename(out)
+    except OSError:
+        (aside / out.name).rename(out)
+        aside.rmdir()
+        raise
+    shutil.rmtree(aside)
+
+
+def _clear_stale(out: Path) -> None:
+    """Remove what dead processes left beside `out`; an old folder that lost its place gets it back."""
+    pattern = re.compile(
+        rf"\.{re.escape(out.name)}\.(building|old)-{re.escape(socket.gethostname())}-(\d+)-\w+"
+    )
+    for path in out.parent.iterdir():
+        found = pattern.fullmatch(path.name)
+        if found is None or _alive(int(found[2])):
+            continue
+        if found[1] == "old" and (path / out.name).exists() and not out.exists():
+            (path / out.name).rename(out)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def write_json(path: Path, values: Any) -> None:

@@ -12,7 +12,6 @@ from models.pretrained import (
     load_classifier,
     load_pretrained,
     read_config,
-    replacing_directory,
     save_pretrained,
     shipped_directory,
 )
@@ -35,7 +34,6 @@ __all__ = [
     "packaged_directory",
     "preset",
     "read_config",
-    "replacing_directory",
     "save_pretrained",
     "shipped_directory",
 ]

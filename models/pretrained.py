@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.files import replacing_folder
 from models import albert
 from models.config import EncoderConfig
 from models.heads import PairClassifier, PretrainingHead, SpanQA, build
@@ -194,27 +192,12 @@ def save_pretrained(
     Raises:
         ModelError: `tokenizer_from` lacks a tokenizer file.
     """
-    with replacing_directory(Path(directory)) as partial:
+    with replacing_folder(Path(directory)) as partial:
         _write(model, partial, half)
         if tokenizer_from is not None:
             _copy_tokenizer(Path(tokenizer_from), partial)
         if settings is not None:
             settings.save(partial)
-
-
-@contextmanager
-def replacing_directory(directory: Path) -> Iterator[Path]:
-    """A temporary folder beside `directory` that takes its place at the end; deleted on an exception."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-    try:
-        yield partial
-        partial.chmod(0o755)  # mkdtemp makes it private
-        if directory.exists():
-            shutil.rmtree(directory)
-        partial.rename(directory)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _copy_tokenizer(source: Path, directory: Path) -> None:

@@ -19,6 +19,7 @@ import models
 from matching.word_level.word_vectors import WordVectors
 from matching.word_level.words import pad, words
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.files import replacing_folder
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import MatcherSettings, PairClassifier
 from models.word_level.bimpm import BiMPM, BiMPMConfig
@@ -147,7 +148,7 @@ class WordMatcher(Matcher):
             "max_words": self.max_words,
             "vectors": self.vectors.source | {"rows": len(self.vectors.table)},
         }
-        with models.replacing_directory(directory) as partial:
+        with replacing_folder(directory) as partial:
             save_file(self.network.state_dict(), partial / "model.safetensors")
             (partial / _CONFIG_FILE).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
             (settings or MatcherSettings()).save(partial)

@@ -11,9 +11,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.implementations import BertWordPieceTokenizer
 from tokenizers.models import Unigram
 
-import models
 from mobilebert_runtime.errors import DataError
-from mobilebert_runtime.files import refuse_finished, write_json
+from mobilebert_runtime.files import refuse_finished, replacing_folder, write_json
 
 KINDS = ("sentencepiece", "wordpiece")
 # Their ids are their places: ALBERT's order, and BERT's.
@@ -58,7 +57,7 @@ def train_vocabulary(
     refuse_finished(out, force=force)
     sample: list[str] = []
     counted = _Counted(islice(lines, most_lines), sample)
-    with models.replacing_directory(out) as folder:
+    with replacing_folder(out) as folder:
         train = _sentencepiece if kind == "sentencepiece" else _wordpiece
         tokenizer = train(counted, size, folder)
         tokenizer.save(str(folder / "tokenizer.json"))

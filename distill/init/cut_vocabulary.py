@@ -19,7 +19,8 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from mobilebert_runtime.errors import ModelError
-from models import PairClassifier, replacing_directory
+from mobilebert_runtime.files import replacing_folder
+from models import PairClassifier
 
 # Single characters below this code point (Latin with its accents) stay, so that no English word is unknown.
 _LATIN_END = 0x250
@@ -73,7 +74,7 @@ def write_cut_tokenizer(directory: Path, kept: list[int], out: Path) -> None:
         token["id"] = number[token["id"]]
     for token in values["post_processor"]["special_tokens"].values():
         token["ids"] = [number[i] for i in token["ids"]]
-    with replacing_directory(out) as partial:
+    with replacing_folder(out) as partial:
         text = json.dumps(values, ensure_ascii=False)
         Tokenizer.from_str(text).save(str(partial / "tokenizer.json"))
         lines = "".join(f"{entry}\n" for entry in values["model"]["vocab"])

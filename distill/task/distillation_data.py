@@ -13,7 +13,7 @@ import models
 from distill.losses import UNLABELLED
 from distill.task.task_distillation import TaskTargets
 from distill.teacher_logits import teacher_logits
-from matching.data.labelled_pairs import LabelledPairs, read_split
+from matching.data.labelled_pairs import LabelledPairs, read_split, require_classes
 from matching.data.mining import mine_pairs
 from matching.length_bias.length_prior import LengthPrior, adjusted
 from mobilebert_runtime.errors import ModelError
@@ -53,6 +53,7 @@ def gather(data: Path, mined_pairs: int, seed: int = 0) -> DistillationData:
         DataError: train.tsv or dev.tsv is missing or has bad rows.
     """
     train, dev = read_split(data, "train"), read_split(data, "dev")
+    require_classes(train, dev, data)
     held_out = dev.pairs + (read_split(data, "test").pairs if (data / "test.tsv").is_file() else [])
     distillation_data = DistillationData(train, [], dev)
     if not mined_pairs:

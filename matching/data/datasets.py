@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from matching.data.labelled_pairs import read_table
+from matching.data.labelled_pairs import read_table, require_classes
 from matching.length_bias.bias_audit import Mode
 from matching.length_bias.debiased_sets import debias
 from mobilebert_runtime.errors import DataError
@@ -104,7 +104,8 @@ def training_part(
             their comparison.
 
     Raises:
-        DataError: a file cannot be read, or the name of the training set is unknown.
+        DataError: a file cannot be read, either part has one class only, or the name of the training set is
+            unknown.
     """
     if train_set not in TRAIN_SETS:
         raise DataError(f"training set {train_set!r} is unknown; expected one of {', '.join(TRAIN_SETS)}")
@@ -137,7 +138,9 @@ def training_part(
         "dev_from": "dev.tsv" if data.has_dev else "train.tsv",
         "dev_lists": None if dev.groups is None else len(set(dev.groups)),
     }
-    return train.take(rows), dev, facts
+    chosen = train.take(rows)
+    require_classes(chosen, dev, data.folder)
+    return chosen, dev, facts
 
 
 def _dev_rows(examples: Examples, pairs: int, seed: int) -> np.ndarray:

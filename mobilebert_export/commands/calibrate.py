@@ -30,9 +30,10 @@ def calibrate(
     from rich.console import Console
 
     import models
-    from matching.data.labelled_pairs import read_split
+    from matching.data.labelled_pairs import read_split, require_two_classes
     from matching.evaluation.score_calibration import refit
     from matching.length_bias.length_prior import LengthPrior
+    from mobilebert_runtime.errors import DataError
     from mobilebert_runtime.files import replacing
     from mobilebert_runtime.tokenizer import PairTokenizer
     from training.encoded_pairs import predict_logits
@@ -43,6 +44,9 @@ def calibrate(
         raise models.ModelError(f"{model}: has {network.num_labels} labels; this fits matchers of two")
     given = models.MatcherSettings.load(model, positive)
     dev = read_split(data, "dev")
+    require_two_classes(dev.labels, f"{data}/dev.tsv")
+    if dev.labels.max() > 1:
+        raise DataError(f"{data}/dev.tsv: has label {dev.labels.max()}; expected 0 and 1")
     prior = LengthPrior.fit(*read_split(data, "train")) if debias else None
     with replacing(model / "matcher.json", force=force) as partial:
         with Console(stderr=True).status(f"scoring {len(dev.pairs):,} pairs"):
