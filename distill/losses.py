@@ -43,6 +43,11 @@ class Weights:
         """The losses that count, by name, in the order above."""
         return {name: weight for name, weight in asdict(self).items() if weight}
 
+    @staticmethod
+    def unit(name: str) -> str:
+        """Over what a loss is a mean: a field of `training.config.LossNormalizers`."""
+        return "tokens" if name in LAYER_LOSSES else "masked" if name.startswith("mlm") else "sequences"
+
     @property
     def layers(self) -> list[str]:
         """Those of them that compare layers."""

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
-from training.loop import Batch
+from training.batches import Batch
+from training.inference import predict
 
 TRAIN_LENGTH = 64  # tokens; 99.6% of the QQP pairs are shorter, and attention's cost grows with the longest
 
@@ -41,9 +42,9 @@ class EncodedPairs:
         return {k: torch.from_numpy(v) for k, v in tokenizer.pad(rows, None).items()}
 
 
-def swap_flags(batch: Batch, seed: int) -> np.ndarray:
-    """Which pairs of a batch are swapped: a fair coin that depends on seed, epoch and batch only."""
-    return np.random.default_rng((seed, batch.epoch, int(batch.index[0]))).random(len(batch.index)) < 0.5
+def swap_flags(batch: Batch) -> np.ndarray:
+    """Which pairs of a batch are swapped: half of them, by chance."""
+    return batch.chance < 0.5
 
 
 def predict_logits(
@@ -54,19 +55,23 @@ def predict_logits(
     seq_len: int = 128,
     batch_size: int = 128,
 ) -> np.ndarray:
-    """Logits (N, num_labels) float32 of a PyTorch pair classifier, batched by length for speed."""
+    """Logits (N, num_labels) float32 of a PyTorch pair classifier."""
     encoded = tokenizer.ids(pairs, seq_len)
-    order = np.argsort([len(ids) for ids, _ in encoded], kind="stable")
-    out = np.zeros((len(pairs), model.num_labels), np.float32)
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
-        for start in range(0, len(order), batch_size):
-            index = order[start : start + batch_size]
-            arrays = tokenizer.pad([encoded[i] for i in index], None)
-            out[index] = model(**{k: torch.from_numpy(v) for k, v in arrays.items()}).numpy()
-    model.train(was_training)
-    return out
+    if not encoded:
+        return np.zeros((0, model.num_labels), np.float32)
+    lengths = [len(ids) for ids, _ in encoded]
+
+    def collate(index: np.ndarray) -> dict[str, Tensor]:
+        return padded(tokenizer, encoded, index)
+
+    return predict(model, lengths, collate, batch_size=batch_size).numpy()
+
+
+def padded(
+    tokenizer: PairTokenizer, encoded: Sequence[tuple[list[int], list[int]]], index: np.ndarray
+) -> dict[str, Tensor]:
+    """Tensors (B, longest) of the encoded texts or pairs at `index`."""
+    return {k: torch.from_numpy(v) for k, v in tokenizer.pad([encoded[i] for i in index], None).items()}
 
 
 def dev_figures(

@@ -1,4 +1,4 @@
-"""Train any matcher: one table of settings, one loop, early stopping on development examples."""
+"""Train any matcher: one table of settings, early stopping on development examples."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from torch.nn import functional as F
 
 from matching.data.datasets import Examples
 from matching.evaluation import metrics
+from training.batches import Batch, LengthBuckets
+from training.config import TrainingConfig
 from training.encoded_pairs import swap_flags
-from training.loop import Batch, LoopConfig, train
 from training.matchers import Matcher
+from training.trainer import supervised, train
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,10 @@ def settings_of(arch: str) -> TrainingSettings:
     return TRAINING.get(arch, TRAINING["minilm"])
 
 
-def loop_config(settings: TrainingSettings, examples: int, seed: int) -> LoopConfig:
-    """The loop's view of the settings: with patience, a development figure after every epoch."""
+def loop_config(settings: TrainingSettings, examples: int, seed: int) -> TrainingConfig:
+    """The trainer's view of the settings: with patience, a development figure after every epoch."""
     epoch = -(-examples // settings.batch_size)
-    return LoopConfig(
+    return TrainingConfig(
         epochs=settings.epochs,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
@@ -66,13 +68,13 @@ def fit(
     matcher: Matcher,
     examples: Examples,
     dev: Examples,
-    config: LoopConfig,
+    config: TrainingConfig,
     out: Path,
     *,
     swap: bool = False,
-    facts: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Cross-entropy training in place; returns the record of `training.loop.train`.
+    """Cross-entropy training in place; returns the record of `training.trainer.train`.
 
     With patience the weights of the best development figure stay: mean average precision of lists, else
     the log-likelihood.
@@ -84,7 +86,7 @@ def fit(
         config: the optimisation, as `loop_config` makes it.
         out: directory for the record (finetune.json) and the checkpoint of an interrupted run.
         swap: see `TrainingSettings`.
-        facts: what else the record shall say.
+        metadata: what else the record shall say.
 
     Raises:
         ResumeError: `out` holds a checkpoint of another configuration.
@@ -92,21 +94,20 @@ def fit(
     prepared = matcher.prepare(examples.pairs)
     targets = torch.from_numpy(examples.labels)
 
-    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        swapped = swap_flags(batch, config.seed) if swap else np.zeros(len(batch.index), bool)
-        logits = matcher.logits(prepared, batch.index, swapped)
-        return F.cross_entropy(logits, targets[torch.from_numpy(batch.index)]), {}
+    def collate(batch: Batch) -> dict[str, Tensor]:
+        swapped = swap_flags(batch) if swap else np.zeros(len(batch.index), bool)
+        return matcher.inputs(prepared, batch.index, swapped) | {"labels": targets[batch.index]}
 
     return train(
         matcher.network,
-        prepared.lengths,
-        loss,
+        LengthBuckets(prepared.lengths, collate),
+        supervised(F.cross_entropy),
         config,
         out,
         name="finetune",
         evaluate=lambda: dev_figures(matcher, dev),
         select="dev_map" if dev.groups is not None else "dev_log_likelihood",
-        facts=facts,
+        metadata=metadata,
     )
 
 

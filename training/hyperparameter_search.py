@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_runtime.files import write_json
-from training.loop import LoopConfig, ResumeError
+from training.config import ResumeError, TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Cell:
         """Name of its folder and record."""
         return f"b{self.batch_size}-lr{self.learning_rate:g}-e{self.epochs:g}"
 
-    def loop(self, seed: int) -> LoopConfig:
+    def loop(self, seed: int) -> TrainingConfig:
         """How to optimise it."""
-        return LoopConfig(
+        return TrainingConfig(
             epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=seed
         )
 
@@ -54,12 +54,12 @@ def search(
     out: Path,
     *,
     select: str,
-    facts: dict[str, Any],
-    told: Callable[[str], None] = lambda _: None,
+    metadata: dict[str, Any],
+    callback: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run every cell that has no record yet and return the best by a development figure.
 
-    A record appears only after its model is safe, so a search that was killed goes on where it was: finished
+    A record appears only after its model is safe, so an interrupted search goes on where it was: finished
     cells are read, the interrupted one resumes from its checkpoint.
 
     Args:
@@ -68,11 +68,11 @@ def search(
         keep: saves the best model so far.
         out: gets cells/NAME.json, one a cell, and best.json.
         select: name of the `dev` figure that decides; of equals the earlier cell.
-        facts: what every record says; a record of other facts belongs to another search.
-        told: progress, a line at a time.
+        metadata: what every record says; a record of other metadata belongs to another search.
+        callback: progress, a line at a time.
 
     Raises:
-        ResumeError: no cell, or a record in `out` has other facts.
+        ResumeError: no cell, or a record in `out` has other metadata.
     """
     if not cells:
         raise ResumeError("the search has no cell; give at least one value of each")
@@ -83,21 +83,21 @@ def search(
         path = folder / f"{cell.name}.json"
         if path.is_file():
             record = json.loads(path.read_text(encoding="utf-8"))
-            if record["facts"] != facts:
+            if (known := record.get("metadata", record.get("facts"))) != metadata:
                 raise ResumeError(
-                    f"{path}: a cell of {record['facts']}, this search has {facts}; give another --out"
+                    f"{path}: a cell of {known}, this search has {metadata}; give another --out"
                 )
             better = best is None or record["dev"][select] > best["dev"][select]
         else:
             model, found = run(cell, folder / cell.name)
-            record = {"cell": asdict(cell), "facts": facts} | found
+            record = {"cell": asdict(cell), "metadata": metadata} | found
             better = best is None or record["dev"][select] > best["dev"][select]
             if better:
                 keep(model)
             write_json(path, record)
         if better:
             best = record
-        told(f"{number} of {len(cells)}: {cell.name} {select} {record['dev'][select]:.4f}")
+        callback(f"{number} of {len(cells)}: {cell.name} {select} {record['dev'][select]:.4f}")
     assert best is not None
     best |= {"cells": len(cells), "selected_by": select}
     write_json(out / "best.json", best)

@@ -52,12 +52,12 @@ def train_matcher(
     refuse_finished(out / "model", force=force)
     torch.set_num_threads(threads)
     folder = find_data(data, group)
-    examples, dev, facts = training_part(folder, train_set, seed=seed, max_pairs=max_pairs)
+    examples, dev, metadata = training_part(folder, train_set, seed=seed, max_pairs=max_pairs)
     changed = replace(settings_of(arch), **{k: v for k, v in settings.items() if v is not None})
     labels = int(examples.labels.max()) + 1
     matcher = build_matcher(arch, num_labels=labels, seed=seed, init=init, max_tokens=changed.max_tokens)
-    facts |= {"arch": arch, "data": folder.name, "train_set": train_set, "threads": threads}
+    metadata |= {"arch": arch, "data": folder.name, "train_set": train_set, "threads": threads}
     config = loop_config(changed, len(examples), seed)
-    fit(matcher, examples, dev, config, out, swap=changed.swap, facts=facts)
+    fit(matcher, examples, dev, config, out, swap=changed.swap, metadata=metadata)
     matcher.save(out / "model", fit_settings(matcher.predict(dev.pairs), dev.labels))
     return out / "model"

@@ -27,6 +27,7 @@ from models.word_level.esim import ESIM, ESIMConfig
 from models.word_level.matcher_network import RecurrentMatcherNetwork, WordMatcherNetwork
 from models.word_level.matchpyramid import MatchPyramid, MatchPyramidConfig
 from training.encoded_pairs import TRAIN_LENGTH, EncodedPairs, predict_logits
+from training.inference import predict
 
 MAX_WORDS = (
     40  # of each text; 98% of the QQP and tweet texts are shorter, three quarters of the TrecQA sentences
@@ -39,6 +40,7 @@ WORD_NETWORKS: dict[str, tuple[Any, Any]] = {
 ENCODERS = ("bert-tiny", "minilm")
 ARCHITECTURES = (*WORD_NETWORKS, *ENCODERS)
 _CONFIG_FILE = "word_matcher.json"
+_PREDICTED = 256  # texts at once
 
 
 class Matcher(ABC):
@@ -52,12 +54,17 @@ class Matcher(ABC):
         """Turn N pairs into ids once for a whole run; the result has `lengths`, a cost of each pair."""
 
     @abstractmethod
-    def logits(self, prepared: Any, index: np.ndarray, swap: np.ndarray) -> Tensor:
-        """Logits (B, C) of the prepared pairs at `index`, those with `swap` set in swapped order."""
+    def inputs(self, prepared: Any, index: np.ndarray, swap: np.ndarray) -> dict[str, Tensor]:
+        """What the network reads for the pairs at `index`, those with `swap` set in swapped order."""
 
-    @abstractmethod
     def predict(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Logits (N, C) float32, in eval mode; the network is left in the mode it was in."""
+        prepared = self.prepare(pairs)
+
+        def collate(index: np.ndarray) -> dict[str, Tensor]:
+            return self.inputs(prepared, index, np.zeros(len(index), bool))
+
+        return predict(self.network, prepared.lengths, collate, batch_size=_PREDICTED).numpy()
 
     @abstractmethod
     def save(self, directory: Path, settings: MatcherSettings | None = None) -> None:
@@ -99,31 +106,16 @@ class WordMatcher(Matcher):
         """See `Matcher.prepare`."""
         return PreparedWords(self.ids([a for a, _ in pairs]), self.ids([b for _, b in pairs]))
 
-    def logits(self, prepared: PreparedWords, index: np.ndarray, swap: np.ndarray) -> Tensor:
-        """See `Matcher.logits`."""
+    def inputs(self, prepared: PreparedWords, index: np.ndarray, swap: np.ndarray) -> dict[str, Tensor]:
+        """See `Matcher.inputs`."""
         rows = [
             (prepared.b[i], prepared.a[i]) if s else (prepared.a[i], prepared.b[i])
             for i, s in zip(index, swap, strict=True)
         ]
         a, b = (torch.from_numpy(pad(side)) for side in zip(*rows, strict=True))
-        return self.network(a, b)
+        return {"a_ids": a, "b_ids": b}
 
-    def predict(self, pairs: Sequence[Pair], batch_size: int = 256) -> np.ndarray:
-        """See `Matcher.predict`."""
-        prepared = self.prepare(pairs)
-        order = np.argsort(prepared.lengths, kind="stable")
-        parts = []
-        was_training = self.network.training
-        self.network.eval()
-        with torch.inference_mode():
-            for start in range(0, len(order), batch_size):
-                index = order[start : start + batch_size]
-                parts.append(self.logits(prepared, index, np.zeros(len(index), bool)).numpy())
-        self.network.train(was_training)
-        out = np.concatenate(parts)
-        return out[np.argsort(order, kind="stable")]
-
-    def represent(self, texts: Sequence[str], batch_size: int = 256) -> np.ndarray:
+    def represent(self, texts: Sequence[str]) -> np.ndarray:
         """Representation (N, D) of each text alone: BiLSTM outputs, max-pooled over its words.
 
         Raises:
@@ -132,13 +124,17 @@ class WordMatcher(Matcher):
         if not isinstance(self.network, RecurrentMatcherNetwork):
             raise ModelError(f"{self.arch} gives no representation of a single text; use bimpm or esim")
         ids = self.ids(texts)
-        order = np.argsort([len(row) for row in ids], kind="stable")
-        self.network.eval()
-        with torch.inference_mode():
-            starts = range(0, len(order), batch_size)
-            batches = (pad([ids[i] for i in order[start : start + batch_size]]) for start in starts)
-            parts = [self.network.represent(torch.from_numpy(batch)).numpy() for batch in batches]
-        return np.concatenate(parts)[np.argsort(order, kind="stable")]
+
+        def collate(index: np.ndarray) -> dict[str, Tensor]:
+            return {"ids": torch.from_numpy(pad([ids[i] for i in index]))}
+
+        network = self.network
+
+        def represent(inputs: dict[str, Tensor]) -> Tensor:
+            return network.represent(inputs["ids"])
+
+        lengths = [len(row) for row in ids]
+        return predict(network, lengths, collate, forward=represent, batch_size=_PREDICTED).numpy()
 
     def save(self, directory: Path, settings: MatcherSettings | None = None) -> None:
         """See `Matcher.save`; the word vectors stay in their package."""
@@ -170,9 +166,9 @@ class EncoderMatcher(Matcher):
         """See `Matcher.prepare`."""
         return EncodedPairs.encode(self.tokenizer, pairs, self.max_tokens)
 
-    def logits(self, prepared: EncodedPairs, index: np.ndarray, swap: np.ndarray) -> Tensor:
-        """See `Matcher.logits`."""
-        return self.network(**prepared.batch(self.tokenizer, index, swap))
+    def inputs(self, prepared: EncodedPairs, index: np.ndarray, swap: np.ndarray) -> dict[str, Tensor]:
+        """See `Matcher.inputs`."""
+        return prepared.batch(self.tokenizer, index, swap)
 
     def predict(self, pairs: Sequence[Pair]) -> np.ndarray:
         """See `Matcher.predict`; pairs are read up to 128 word pieces."""

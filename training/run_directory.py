@@ -12,31 +12,31 @@ import numpy as np
 from torch import nn
 
 from mobilebert_runtime.files import write_json
-from training.loop import ResumeError
+from training.config import ResumeError
 
 RUN = "run.json"
 
 
-def claim(folder: Path, facts: dict[str, Any], *, write: bool = True) -> None:
+def claim(folder: Path, metadata: dict[str, Any], *, write: bool = True) -> None:
     """Write down what a run depends on, or compare it with what an earlier run in `folder` wrote.
 
     Args:
         folder: of the run; made if it is not there.
-        facts: JSON values.
+        metadata: JSON values.
         write: False in all processes of a distributed run but one.
 
     Raises:
-        ResumeError: `folder` holds a run with other facts.
+        ResumeError: `folder` holds a run with other metadata.
     """
     path = folder / RUN
-    facts = json.loads(json.dumps(facts))  # as they are read back: tuples become lists
+    metadata = json.loads(json.dumps(metadata))  # as they are read back: tuples become lists
     if not path.is_file():
         if write:
             folder.mkdir(parents=True, exist_ok=True)
-            write_json(path, facts)
+            write_json(path, metadata)
         return
     old = json.loads(path.read_text(encoding="utf-8"))
-    if different := [name for name in facts | old if old.get(name) != facts.get(name)]:
+    if different := [name for name in metadata | old if old.get(name) != metadata.get(name)]:
         raise ResumeError(
             f"{folder}: holds a run with other {', '.join(different)}; use the same to take it up again, "
             "or another output directory"

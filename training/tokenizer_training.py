@@ -30,7 +30,7 @@ def train_vocabulary(
     *,
     most_lines: int = 1_000_000,
     force: bool = False,
-    facts: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Learn a vocabulary and write the tokenizer files of a model directory.
 
@@ -43,7 +43,7 @@ def train_vocabulary(
         out: folder to make.
         most_lines: the first so many lines are learned from; a unigram model's memory grows with them.
         force: replace a folder that exists.
-        facts: what else the record shall say.
+        metadata: what else the record shall say.
 
     Returns:
         The record: entries, lines, and on the first lines tokens a word and the share of unknown tokens.
@@ -62,7 +62,7 @@ def train_vocabulary(
         tokenizer = train(counted, size, folder)
         tokenizer.save(str(folder / "tokenizer.json"))
         record = {"kind": kind, "entries": tokenizer.get_vocab_size(), "lines": counted.lines}
-        record |= _figures(tokenizer, sample) | (facts or {})
+        record |= _figures(tokenizer, sample) | (metadata or {})
         write_json(folder / "vocabulary.json", record)
     return record
 

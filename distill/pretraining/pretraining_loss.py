@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from distill.losses import (
-    LAYER_LOSSES,
     Weights,
     full_precision,
     layer_loss,
@@ -21,15 +20,9 @@ from distill.pretraining.strategies import PretrainingStage
 from mobilebert_runtime.errors import ModelError
 from models import PretrainingHead
 from models.layers import EncoderOutput
-from training.engine import LossNormalizers, Parts
+from training.config import LossNormalizers
+from training.trainer import Parts
 
-# Over what each part of a loss is a mean: a unit of `training.engine.LossNormalizers`.
-UNIT_OF = dict.fromkeys(LAYER_LOSSES, "tokens") | {
-    "mlm": "masked",
-    "mlm_distillation": "masked",
-    "pair": "sequences",
-}
-_OF_TEACHER = UNIT_OF.keys() - {"mlm", "pair"}
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -60,12 +53,12 @@ def forward(
     return PretrainingOutput(out, logits, model.cls["seq_relationship"](out.pooled) if pair else None)
 
 
-class PretrainingLoss(nn.Module):
-    """A student in a stage; `loss_module(batch, normalizers)` is what `training.engine.run` optimises.
+class PretrainingLoss:
+    """The loss of a stage, as `training.trainer.train` asks for it.
 
     Args:
-        student: trained in place.
-        teacher: not changed, and no part of this module; None where no part of the loss needs one.
+        student: that is to be trained.
+        teacher: not changed; None where no part of the loss needs one.
         stage: its weights, and the layer that learns.
 
     Raises:
@@ -75,35 +68,35 @@ class PretrainingLoss(nn.Module):
     def __init__(
         self, student: PretrainingHead, teacher: PretrainingHead | None, stage: PretrainingStage
     ) -> None:
-        super().__init__()
-        self.student = student
         self.stage = stage
-        self.parts = [name for name in stage.weights.parts if name in UNIT_OF]
-        asked = [name for name in self.parts if name in _OF_TEACHER]
+        self.parts = stage.weights.parts
+        asked = self.parts.keys() - {"mlm", "pair"}
         if asked and teacher is None:
             raise ModelError(f"stage {stage.name!r} learns {', '.join(sorted(asked))}; give a teacher")
         self.captures = bool(stage.weights.layers)
         if teacher is not None:
             _check_comparable(student, teacher, stage.weights)
             teacher.requires_grad_(False).eval()
-        self._teacher = (teacher,) if asked else (None,)  # in a tuple: not a submodule
+        self._teacher = teacher if asked else None
 
-    def forward(self, batch: dict[str, Tensor], normalizers: LossNormalizers) -> tuple[Tensor, Parts]:
+    def __call__(
+        self, student: PretrainingHead, batch: dict[str, Tensor], normalizers: LossNormalizers
+    ) -> tuple[Tensor, Parts]:
         """The loss of a micro-batch and its parts, each times its share of the global mean."""
         distillation = "mlm_distillation" in self.parts
         target = None
-        if (teacher := self._teacher[0]) is not None:
+        if self._teacher is not None:
             with torch.no_grad():
-                target = forward(teacher, batch, capture=self.captures, mlm=distillation, pair=False)
+                target = forward(self._teacher, batch, capture=self.captures, mlm=distillation, pair=False)
         output = forward(
-            self.student,
+            student,
             batch,
             capture=self.captures,
             mlm=distillation or "mlm" in self.parts,
             pair="pair" in self.parts,
         )
         parts = {
-            name: self._part(name, output, target, batch) * getattr(normalizers, UNIT_OF[name])
+            name: self._part(name, output, target, batch) * getattr(normalizers, Weights.unit(name))
             for name in self.parts
         }
         return self.stage.weights.total(parts), parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,14 +14,16 @@ import torch
 from torch import Tensor
 
 from distill.init.pretraining_student import inherit_pretraining
-from distill.pretraining.examples import DEVELOPMENT, ExampleRecipe, Examples, collate
+from distill.pretraining.examples import DEVELOPMENT, ExampleRecipe, Examples, Order, collate
 from distill.pretraining.pretraining_loss import PretrainingLoss, forward, trained
 from distill.pretraining.shards import Corpus
 from distill.pretraining.strategies import PretrainingStage, stages, strategy
 from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, PretrainingHead, build, save_pretrained
-from training.engine import EngineConfig, checkpoint_activations, parameter_groups, processes, run
+from training.batches import DrawnExamples
+from training.config import TrainingConfig
 from training.run_directory import claim, weights_hash
+from training.trainer import checkpoint_activations, parameter_groups, processes, train
 
 _AT_A_TIME = 32  # development examples in a batch
 
@@ -32,7 +35,7 @@ class PretrainingPlan:
     strategy: str
     # The steps of `engine` are those of pretraining; these come on top, for every strategy alike.
     transfer_steps: int
-    engine: EngineConfig
+    engine: TrainingConfig
     examples: ExampleRecipe
     development_examples: int = 512
 
@@ -67,7 +70,7 @@ def pretrain(
     out: Path,
     *,
     workers: int = 0,
-    facts: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Run a strategy's stages on `student` in place; returns one record a stage.
 
@@ -78,7 +81,7 @@ def pretrain(
         plan: what to do.
         out: folder of the run; finished stages and a checkpoint there are taken up.
         workers: processes that draw examples beside each training process.
-        facts: what else the records shall say.
+        metadata: what else the records shall say.
 
     Raises:
         ResumeError: `out` holds a run of another student, teacher, corpus or plan.
@@ -97,7 +100,7 @@ def pretrain(
         teacher.to(state.device)
     layers = student.config.num_hidden_layers
     records = [
-        _stage(student, teacher, stage, examples, held_out, plan, out, workers, facts)
+        _stage(student, teacher, stage, examples, held_out, plan, out, workers, metadata)
         for stage in stages(strategy(plan.strategy), layers, plan.transfer_steps, plan.engine.steps)
     ]
     student.requires_grad_(True).eval()
@@ -165,35 +168,44 @@ def _stage(
     plan: PretrainingPlan,
     out: Path,
     workers: int,
-    facts: dict[str, Any] | None,
+    metadata: dict[str, Any] | None,
 ) -> dict[str, Any]:
 
     kept = out / f"{stage.name}.weights"
     if kept.is_file():
         student.load_state_dict(torch.load(kept, weights_only=True))
         return json.loads((out / f"{stage.name}.json").read_text(encoding="utf-8"))
-    parameters = trained(student, stage)
-    said = (facts or {}) | {"strategy": plan.strategy, "weights": asdict(stage.weights)}
-    said |= {"learns": stage.learns, "trained_parameters": sum(p.numel() for p, _ in parameters)}
+    config = replace(plan.engine, steps=stage.steps)
+    groups = parameter_groups(trained(student, stage), config.weight_decay)
+    parameters = [(p, group["factor"]) for group in groups for p in group["params"]]
+    known = (metadata or {}) | {"strategy": plan.strategy, "weights": asdict(stage.weights)}
+    known |= {"learns": stage.learns, "trained_parameters": sum(p.numel() for p, _ in parameters)}
     # The figures say nothing between two layers, nor of a head that neither teacher nor student has.
     headless = stage.weights.matches_hidden_states and not stage.weights.mlm
     evaluates = isinstance(stage.learns, str) and not headless
-    record = run(
-        PretrainingLoss(student, teacher, stage),
-        parameter_groups(parameters, plan.engine.weight_decay),
+    source = DrawnExamples(
         examples,
-        replace(plan.engine, steps=stage.steps),
+        Order(examples.chunks, config.batch_size, config.seed).batch,
+        partial(collate, pad=examples.special.pad),
+        {"corpus": examples.corpus.fingerprint},
+        workers,
+    )
+    record = train(
+        student,
+        source,
+        PretrainingLoss(student, teacher, stage),
+        config,
         out,
         name=stage.name,
+        parameters=parameters,
         evaluate=(lambda: evaluate(student, held_out)) if evaluates else None,
-        facts=said,
-        workers=workers,
+        metadata=known,
     )
     state = processes()
     if state.is_main_process:
-        partial = kept.with_suffix(".partial")
-        torch.save(student.state_dict(), partial)
-        partial.replace(kept)
+        growing = kept.with_suffix(".partial")
+        torch.save(student.state_dict(), growing)
+        growing.replace(kept)
     state.wait_for_everyone()
     return record
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from distill.losses import Weights
 from mobilebert_runtime.errors import OptionError
-from training.loop import LoopConfig
+from training.config import TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Stage:
     """
 
     name: str
-    loop: LoopConfig
+    loop: TrainingConfig
     weights: Weights
     teacher_forced: bool = False
     trains_head: bool = False
@@ -57,7 +57,7 @@ _TASK = Weights(soft_labels=1.0, hard_labels=0.2)
 _EQ_14 = Weights(embedding=1.0, hidden_states=1.0, attention_scores=1.0, soft_labels=1.0, hard_labels=1.0)
 _KRONECKER = Stage(
     "task",
-    LoopConfig(epochs=3, batch_size=32, learning_rate=5e-4),
+    TrainingConfig(epochs=3, batch_size=32, learning_rate=5e-4),
     _EQ_14,
     trains_head=True,
     dropout=0.0,
@@ -67,24 +67,28 @@ RECIPES: dict[str, Recipe] = {
     # matcher-m: about one hour on two cores. Epochs count labelled and mined pairs together.
     "matcher-m": Recipe(
         stages=(
-            Stage("layerwise", LoopConfig(epochs=0.3, learning_rate=2e-3), _TRANSFER, teacher_forced=True),
-            Stage("joint", LoopConfig(epochs=0.35, learning_rate=1e-3), _TRANSFER),
-            Stage("task", LoopConfig(epochs=1.1, learning_rate=5e-4), _TASK, trains_head=True),
+            Stage(
+                "layerwise", TrainingConfig(epochs=0.3, learning_rate=2e-3), _TRANSFER, teacher_forced=True
+            ),
+            Stage("joint", TrainingConfig(epochs=0.35, learning_rate=1e-3), _TRANSFER),
+            Stage("task", TrainingConfig(epochs=1.1, learning_rate=5e-4), _TASK, trains_head=True),
         ),
         mined_pairs=100_000,
     ),
     # matcher-s: a narrower student learns the layers at the same rates, and the task for longer.
     "matcher-s": Recipe(
         stages=(
-            Stage("layerwise", LoopConfig(epochs=0.4, learning_rate=2e-3), _TRANSFER, teacher_forced=True),
-            Stage("joint", LoopConfig(epochs=0.4, learning_rate=1e-3), _TRANSFER),
-            Stage("task", LoopConfig(epochs=1.6, learning_rate=5e-4), _TASK, trains_head=True),
+            Stage(
+                "layerwise", TrainingConfig(epochs=0.4, learning_rate=2e-3), _TRANSFER, teacher_forced=True
+            ),
+            Stage("joint", TrainingConfig(epochs=0.4, learning_rate=1e-3), _TRANSFER),
+            Stage("task", TrainingConfig(epochs=1.6, learning_rate=5e-4), _TASK, trains_head=True),
         ),
         mined_pairs=40_000,
     ),
     # A student that has been taught, given new targets: the task alone, at a rate that keeps what it knows.
     "debias-finetune": Recipe(
-        stages=(Stage("task", LoopConfig(epochs=1.0, learning_rate=3e-4), _TASK, trains_head=True),),
+        stages=(Stage("task", TrainingConfig(epochs=1.0, learning_rate=3e-4), _TASK, trains_head=True),),
         mined_pairs=40_000,
     ),
     # The task stage of a Kronecker (or low-rank) student; its first stage is the strategy of the same name.
@@ -113,9 +117,9 @@ RECIPES: dict[str, Recipe] = {
     # Every stage for a few steps: shows that the recipe runs, teaches nothing.
     "smoke": Recipe(
         stages=(
-            Stage("layerwise", LoopConfig(epochs=1, batch_size=8), _TRANSFER, teacher_forced=True),
-            Stage("joint", LoopConfig(epochs=1, batch_size=8), _TRANSFER),
-            Stage("task", LoopConfig(epochs=1, batch_size=8), _TASK, trains_head=True),
+            Stage("layerwise", TrainingConfig(epochs=1, batch_size=8), _TRANSFER, teacher_forced=True),
+            Stage("joint", TrainingConfig(epochs=1, batch_size=8), _TRANSFER),
+            Stage("task", TrainingConfig(epochs=1, batch_size=8), _TASK, trains_head=True),
         ),
         mined_pairs=8,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from distill.losses import Weights
 from distill.task.distillation_recipes import Recipe, Stage
 from mobilebert_runtime.errors import OptionError
-from training.loop import LoopConfig
+from training.config import TrainingConfig
 
 _TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
 _TASK = Weights(soft_labels=1.0, hard_labels=0.2)
@@ -38,6 +38,6 @@ def recovery_recipe(examples: int, steps: int, batch_size: int = 64, seed: int =
     stages = []
     for name, share, rate, weights, forced, head in _STAGES:
         mine = max(1, round(share * steps))
-        loop = LoopConfig(epochs=mine / a_pass, batch_size=batch_size, learning_rate=rate, seed=seed)
+        loop = TrainingConfig(epochs=mine / a_pass, batch_size=batch_size, learning_rate=rate, seed=seed)
         stages.append(Stage(name, loop, weights, teacher_forced=forced, trains_head=head))
     return Recipe(tuple(stages), mined_pairs=0)

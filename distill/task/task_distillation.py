@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,18 @@ import torch
 from torch import Tensor, nn
 
 from distill.init.student import freeze
-from distill.losses import labelled_cross_entropy, layer_loss, soft_label_transfer
+from distill.losses import full_precision, labelled_cross_entropy, layer_loss, soft_label_transfer
 from distill.task.distillation_recipes import Recipe, Stage
 from distill.teacher_logits import teacher_logits
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
 from models.layers import Encoder, EncoderOutput, additive_mask
+from training.batches import Batch, LengthBuckets, Tensors
+from training.config import LossNormalizers
 from training.encoded_pairs import EncodedPairs, dev_figures, swap_flags
-from training.loop import Batch, train
 from training.run_directory import claim, values_hash, weights_hash
+from training.trainer import Loss, Parts, train
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def distil(
     dev: tuple[Sequence[Pair], np.ndarray],
     recipe: Recipe,
     out: Path,
-    facts: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
     targets: TaskTargets | None = None,
 ) -> list[dict[str, Any]]:
     """Run a recipe's stages on `student` in place; returns one record a stage.
@@ -56,7 +58,7 @@ def distil(
         dev: development pairs and labels for the records.
         recipe: the stages.
         out: directory for records, checkpoints and the weights after each stage.
-        facts: what else the records shall say.
+        metadata: what else the records shall say.
         targets: of the task stage, in the place of `teacher`'s logits and pairs that all count alike.
 
     Raises:
@@ -70,7 +72,7 @@ def distil(
         "student": weights_hash(student),
         "recipe": asdict(recipe),
     }
-    known |= {"data": values_hash(pairs, np.asarray(labels)), "seed": (facts or {}).get("seed")}
+    known |= {"data": values_hash(pairs, np.asarray(labels)), "seed": (metadata or {}).get("seed")}
     if targets is not None:
         known["targets"] = values_hash([], np.column_stack([targets.logits, targets.weights]))
     claim(out, known)
@@ -97,18 +99,10 @@ def distil(
         if stage.learns_cached_logits and targets is None:
             logits = teacher_logits(teacher, tokenizer, pairs, out / "teacher_logits")
             stage_targets = TaskTargets(logits, np.ones(len(pairs)))
-        loss = stage_loss(stage, student, teacher, tokenizer, encoded, labels, stage_targets)
+        source, loss = stage_loss(stage, teacher, tokenizer, encoded, labels, stage_targets)
+        known = (metadata or {}) | {"weights": asdict(stage.weights)}
         records.append(
-            train(
-                student,
-                encoded.lengths,
-                loss,
-                stage.loop,
-                out,
-                name=stage.name,
-                evaluate=evaluate,
-                facts=(facts or {}) | {"weights": asdict(stage.weights)},
-            )
+            train(student, source, loss, stage.loop, out, name=stage.name, evaluate=evaluate, metadata=known)
         )
         torch.save(student.state_dict(), kept.with_suffix(".partial"))
         kept.with_suffix(".partial").replace(kept)
@@ -119,18 +113,17 @@ def distil(
 
 def stage_loss(
     stage: Stage,
-    student: PairClassifier,
     teacher: PairClassifier,
     tokenizer: PairTokenizer,
     encoded: EncodedPairs,
     labels: np.ndarray,
     targets: TaskTargets | None = None,
-) -> Callable[[Batch], tuple[Tensor, dict[str, float]]]:
-    """The loss of a batch of a stage, and its parts.
+) -> tuple[LengthBuckets, Loss]:
+    """The batches of a stage and the loss of a student on them.
 
     Args:
-        stage: its weights.
-        student: as many layers as the teacher, and of its shape where hidden states are matched.
+        stage: its weights. A student has as many layers as the teacher, and its shape where hidden states are
+            matched.
         teacher: runs on the very batch, swaps included, where a layer or its logits are asked for.
         tokenizer: of both.
         encoded: N pairs.
@@ -138,40 +131,45 @@ def stage_loss(
         targets: soft labels of all pairs, in the place of the teacher's on the batch.
     """
     weights, layers = stage.weights, stage.weights.layers
-    classes = torch.from_numpy(np.asarray(labels, np.int64))
-    soft, counts = None, torch.ones(len(classes))
+    given = {"labels": torch.from_numpy(np.asarray(labels, np.int64)), "counts": torch.ones(len(labels))}
     if targets is not None:
-        soft = torch.from_numpy(np.asarray(targets.logits, np.float32)) if weights.soft_labels else None
-        counts = torch.from_numpy(np.asarray(targets.weights, np.float32))
-    asks_teacher = bool(layers) or (weights.soft_labels > 0 and soft is None)
+        given["counts"] = torch.from_numpy(np.asarray(targets.weights, np.float32))
+        if weights.soft_labels:
+            given["soft_labels"] = torch.from_numpy(np.asarray(targets.logits, np.float32))
+    asks_teacher = bool(layers) or (weights.soft_labels > 0 and targets is None)
 
-    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
-        index = torch.from_numpy(batch.index)
-        parts: dict[str, Tensor] = {}
-        target_logits = None if soft is None else soft[index]
+    def collate(batch: Batch) -> Tensors:
+        inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch))
+        return inputs | {name: values[batch.index] for name, values in given.items()}
+
+    def loss(student: PairClassifier, batch: Tensors, normalizers: LossNormalizers) -> tuple[Tensor, Parts]:
+        inputs = {name: value for name, value in batch.items() if name not in given}
+        target_logits = batch.get("soft_labels")
         if asks_teacher:
             with torch.no_grad():
-                target = teacher.encoder(**inputs, capture=True)
-                if weights.soft_labels and soft is None:
+                target = teacher.to(batch["labels"].device).encoder(**inputs, capture=True)
+                if weights.soft_labels and target_logits is None:
                     target_logits = teacher.classify(target.pooled)
         if stage.teacher_forced:
             output = teacher_forced(student.encoder, inputs, target)
         else:
             output = student.encoder(**inputs, capture=bool(layers))
+        parts: Parts = {}
         for name in layers:
             # Transfer counts the embedding output as a layer; Eq. 14 has a term of its own for it.
             transfer = name in ("feature_map", "statistics")
             parts[name] = layer_loss(name, target, output, inputs["attention_mask"], with_embedding=transfer)
         if weights.soft_labels or weights.hard_labels:
-            logits = student.classify(output.pooled)
+            logits = full_precision(student.classify(output.pooled))
         if target_logits is not None:
-            parts["soft_labels"] = soft_label_transfer(target_logits, logits, weights=counts[index])
+            soft = soft_label_transfer(full_precision(target_logits), logits, weights=batch["counts"])
+            parts["soft_labels"] = soft
         if weights.hard_labels:
-            parts["hard_labels"] = labelled_cross_entropy(logits, classes[index], counts[index])
-        return weights.total(parts), {name: part.item() for name, part in parts.items()}
+            parts["hard_labels"] = labelled_cross_entropy(logits, batch["labels"], batch["counts"])
+        parts = {name: part * getattr(normalizers, weights.unit(name)) for name, part in parts.items()}
+        return weights.total(parts), parts
 
-    return loss
+    return LengthBuckets(encoded.lengths, collate), loss
 
 
 def teacher_forced(student: Encoder, inputs: dict[str, Tensor], teacher: EncoderOutput) -> EncoderOutput:

@@ -18,8 +18,10 @@ from matching.evaluation import metrics
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
+from training.batches import Batch, LengthBuckets
+from training.config import TrainingConfig
 from training.encoded_pairs import EncodedPairs, predict_logits, swap_flags
-from training.loop import Batch, LoopConfig, train
+from training.trainer import supervised, train
 
 MAX_LENGTH = 128  # tokens, as BERT fine-tunes GLUE
 # Without a dev.tsv every tenth training row is held back: a fixed split, the same for every model.
@@ -154,7 +156,7 @@ def finetune_task(
     tokenizer: PairTokenizer,
     task: Task,
     data: dict[str, TaskData],
-    config: LoopConfig,
+    config: TrainingConfig,
     out: Path,
 ) -> dict[str, Any]:
     """Fine-tune in place; returns `dev` figures and `seconds`, and keeps the training record in `out`.
@@ -170,17 +172,18 @@ def finetune_task(
     encoded = EncodedPairs.encode(tokenizer, data["train"].pairs, MAX_LENGTH)
     targets = torch.from_numpy(data["train"].targets)
 
-    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        never = np.zeros(len(batch.index), bool)
-        swap = swap_flags(batch, config.seed) if task.symmetric else never
-        outputs = model(**encoded.batch(tokenizer, batch.index, swap))
-        wanted = targets[torch.from_numpy(batch.index)]
-        return F.cross_entropy(outputs, wanted) if task.labels else F.mse_loss(outputs[:, 0], wanted), {}
+    def collate(batch: Batch) -> dict[str, Tensor]:
+        swap = swap_flags(batch) if task.symmetric else np.zeros(len(batch.index), bool)
+        return encoded.batch(tokenizer, batch.index, swap) | {"labels": targets[batch.index]}
+
+    def criterion(outputs: Tensor, labels: Tensor) -> Tensor:
+        return F.cross_entropy(outputs, labels) if task.labels else F.mse_loss(outputs[:, 0], labels)
 
     def evaluate() -> dict[str, float]:
         return task_figures(task, data["dev"].targets, predict_task(model, tokenizer, data["dev"].pairs))
 
-    record = train(model, encoded.lengths, loss, config, out, name="finetune", evaluate=evaluate)
+    source = LengthBuckets(encoded.lengths, collate)
+    record = train(model, source, supervised(criterion), config, out, name="finetune", evaluate=evaluate)
     figures = {k: v for k, v in record["evaluations"][-1].items() if k != "step"}
     return {"dev": figures, "seconds": record["seconds"]}
 

@@ -18,7 +18,11 @@ from matching.evaluation import squad_metrics
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import SpanQA
-from training.loop import Batch, LoopConfig, train
+from training.batches import Batch, LengthBuckets, Tensors
+from training.config import LossNormalizers, TrainingConfig
+from training.encoded_pairs import padded
+from training.inference import batches_by_length
+from training.trainer import Parts, train
 
 MAX_LENGTH, OVERLAP, QUESTION_LENGTH = 384, 128, 64  # tokens, as BERT fine-tunes SQuAD
 ANSWER_LENGTH = 30  # tokens of the longest answer that is looked for
@@ -138,7 +142,7 @@ def finetune_squad(
     model: SpanQA,
     directory: Path,
     data: dict[str, list[Question]],
-    config: LoopConfig,
+    config: TrainingConfig,
     out: Path,
     max_len: int = MAX_LENGTH,
 ) -> dict[str, Any]:
@@ -154,19 +158,23 @@ def finetune_squad(
     """
     tokenizer = PairTokenizer.load(directory)
     parts = windows(directory, data["train"], max_len)
+    encoded = [(part.ids, part.types) for part in parts]
     targets = torch.tensor([part.target(data["train"][part.question]) for part in parts])  # (N, 2)
 
-    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        logits = _logits(model, tokenizer, [parts[i] for i in batch.index])
-        wanted = targets[torch.from_numpy(batch.index)]
+    def collate(batch: Batch) -> dict[str, Tensor]:
+        return padded(tokenizer, encoded, batch.index) | {"labels": targets[batch.index]}
+
+    def loss(model: SpanQA, batch: Tensors, normalizers: LossNormalizers) -> tuple[Tensor, Parts]:
+        wanted, logits = batch.pop("labels"), _logits(model, batch)
         # The mean of the losses of start and end, each a choice among the tokens: (B, S, 2) → (B, 2, S).
-        return F.cross_entropy(logits.transpose(1, 2).reshape(-1, logits.shape[1]), wanted.reshape(-1)), {}
+        by_token = logits.transpose(1, 2).reshape(-1, logits.shape[1])
+        return F.cross_entropy(by_token, wanted.reshape(-1)) * normalizers.sequences, {}
 
     def evaluate() -> dict[str, float]:
         return squad_figures(model, directory, data["dev"], max_len)
 
-    lengths = [len(part.ids) for part in parts]
-    record = train(model, lengths, loss, config, out, name="finetune", evaluate=evaluate)
+    source = LengthBuckets([len(part.ids) for part in parts], collate)
+    record = train(model, source, loss, config, out, name="finetune", evaluate=evaluate)
     figures = {k: v for k, v in record["evaluations"][-1].items() if k != "step"}
     return {"dev": figures, "seconds": record["seconds"]}
 
@@ -193,19 +201,16 @@ def answer(
     parts = windows(directory, questions, max_len)
     best: list[tuple[float, str]] = [(-np.inf, "")] * len(questions)
     none = np.full(len(questions), np.inf)
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
-        order = np.argsort([len(part.ids) for part in parts], kind="stable")
-        for start in range(0, len(order), 32):
-            chunk = [parts[i] for i in order[start : start + 32]]
-            for part, logits in zip(chunk, _logits(model, tokenizer, chunk).numpy(), strict=True):
-                score, span = best_span(part, logits)
-                context = questions[part.question].context
-                if score > best[part.question][0]:
-                    best[part.question] = score, context[span[0] : span[1]]
-                none[part.question] = min(none[part.question], float(logits[0].sum()))
-    model.train(was_training)
+    encoded = [(part.ids, part.types) for part in parts]
+    lengths = [len(ids) for ids, _ in encoded]
+    batches = batches_by_length(model, lengths, lambda index: padded(tokenizer, encoded, index), 32)
+    for index, inputs in batches:
+        for part, logits in zip([parts[i] for i in index], _logits(model, inputs).cpu().numpy(), strict=True):
+            score, span = best_span(part, logits)
+            context = questions[part.question].context
+            if score > best[part.question][0]:
+                best[part.question] = score, context[span[0] : span[1]]
+            none[part.question] = min(none[part.question], float(logits[0].sum()))
     keys = [question.key for question in questions]
     texts = {key: text for key, (_, text) in zip(keys, best, strict=True)}
     return texts, {key: float(none[i] - best[i][0]) for i, key in enumerate(keys)}
@@ -232,9 +237,7 @@ def best_span(window: Window, logits: np.ndarray) -> tuple[float, tuple[int, int
     return best, where
 
 
-def _logits(model: SpanQA, tokenizer: PairTokenizer, parts: Sequence[Window]) -> Tensor:
+def _logits(model: SpanQA, inputs: dict[str, Tensor]) -> Tensor:
     """(B, S, 2); padding is out of the running."""
-    arrays = tokenizer.pad([(part.ids, part.types) for part in parts], None)
-    inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
     padding = inputs["attention_mask"][..., None] == 0
-    return model(**inputs).masked_fill(padding, -1e4)
+    return model(**inputs).float().masked_fill(padding, -1e4)

@@ -76,7 +76,7 @@ def finetune(
         models.save_pretrained(network, out / "model", tokenizer_from=source)
 
     console = Console(stderr=True)
-    best = search(cells, run, keep, out, select=work.select, facts=facts, told=console.print)
+    best = search(cells, run, keep, out, select=work.select, metadata=facts, callback=console.print)
     tested = work.test(models.load_pretrained(out / "model"))
     if tested:
         best["test"] = tested

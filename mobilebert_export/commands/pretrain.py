@@ -1,4 +1,4 @@
-"""`mobilebert pretrain`: masked words and sentence pairs, alone or under a teacher."""
+"""`mobilebert pretrain`: masked tokens and sentence pairs, alone or under a teacher."""
 
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +34,8 @@ def pretrain(
     optimiser: Annotated[str, Option(help="lamb or adamw.")] = "lamb",
     lr: Annotated[float, opt.RATE, Option(help="Peak learning rate.")] = 1.76e-3,
     warmup: Annotated[float, opt.SHARE, Option(help="Share of the updates.")] = 0.1,
-    precision: Annotated[str, Option(help="no (float32) or bf16.")] = "no",
+    dtype: Annotated[str, Option(help="float32, or bf16 where the processor or GPU has it.")] = "float32",
+    shard: Annotated[bool, Option("--shard", help="Weights and moments in parts on the processes.")] = False,
     checkpoint_activations: Annotated[
         bool, Option("--checkpoint-activations", help="Less memory, a third more computing.")
     ] = False,
@@ -70,20 +71,22 @@ def pretrain(
     from mobilebert_runtime.files import refuse_finished
     from models import PretrainingHead
     from models.layers import Encoder
-    from training.engine import EngineConfig, processes
+    from training.config import TrainingConfig
+    from training.trainer import processes
 
     refuse_finished(out / "model", force=force)
     shards = Corpus(corpus)
     defaults = json.loads((corpus / "examples.json").read_text(encoding="utf-8"))
     recipe = ExampleRecipe(pairs or defaults["pairs"], masking or defaults["masking"], seed)
-    engine = EngineConfig(
+    engine = TrainingConfig(
         steps=steps,
         batch_size=batch_size,
         accumulate=accumulate,
         optimiser=optimiser,
         learning_rate=lr,
         warmup=warmup,
-        precision=precision,
+        dtype=dtype,
+        shard=shard,
         checkpoint_activations=checkpoint_activations,
         seed=seed,
         checkpoint_every=checkpoint_every,
@@ -104,7 +107,7 @@ def pretrain(
         else:
             raise ModelError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
     pupil = start(config, master, plan, shards)
-    records = run(pupil, master, shards, plan, out, workers=workers, facts={"threads": threads})
+    records = run(pupil, master, shards, plan, out, workers=workers, metadata={"threads": threads})
     if processes().is_main_process:
         draw_curves(records, out / "curves.png")
         models.save_pretrained(pupil, out / "model", tokenizer_from=corpus)

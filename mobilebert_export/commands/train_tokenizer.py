@@ -47,7 +47,7 @@ def train_tokenizer(
             out,
             most_lines=lines,
             force=force,
-            facts={"corpus": [path.name for path in corpus]},
+            metadata={"corpus": [path.name for path in corpus]},
         )
     console.print(
         f"{record['entries']:,} entries from {record['lines']:,} paragraphs: {record['tokens_a_word']:.3f} "

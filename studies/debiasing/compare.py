@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 from scipy.special import softmax
-from torch import Tensor
+from torch import Tensor, nn
 from typer import Option
 
 import models
@@ -49,11 +49,13 @@ from studies.debiasing.methods import (
     missing_label,
 )
 from studies.debiasing.report import draw, page
+from training.batches import Batch, LengthBuckets, Tensors
+from training.config import LossNormalizers, ResumeError, TrainingConfig
 from training.encoded_pairs import swap_flags
 from training.fit_matcher import TRAINING
 from training.initial_model import start_directory, start_model
-from training.loop import Batch, LoopConfig, ResumeError, total_steps, train
 from training.matchers import WORD_NETWORKS, EncoderMatcher, Matcher, build_matcher, load_matcher
+from training.trainer import Parts, train
 
 # Mined pairs that are labelled for each one that augmentation lacks, by the label it lacks: of pairs mined
 # from QQP whose lengths diverge most (CAT4) the shipped matcher calls 6% equal, of the others 14%.
@@ -245,18 +247,22 @@ class Comparison:
         matcher = self._fresh_matcher()
         prepared = matcher.prepare(plan.labelled.pairs)
         size, rate, seed = self.config.batch_size, self.config.learning_rate, self.config.seed
-        steps = total_steps(len(self._parts[0].pairs), LoopConfig(self.config.epochs, size, rate, seed=seed))
-        batches = -(-len(plan.labelled.pairs) // size)
-        config = LoopConfig(steps / batches, size, rate, seed=seed)
-        terms = [torch.from_numpy(part).float() for part in (plan.targets, plan.weights, plan.expert)]
+        config = TrainingConfig(self.config.epochs, size, rate, seed=seed)
+        config = replace(config, steps=config.total_steps(len(self._parts[0].pairs)))
+        names = ("targets", "weights", "expert")
+        terms = {name: torch.from_numpy(getattr(plan, name)).float() for name in names}
 
-        def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-            logits = matcher.logits(prepared, batch.index, swap_flags(batch, config.seed))
-            index = torch.from_numpy(batch.index)
-            return debiasing_loss(logits, *(term[index] for term in terms)), {}
+        def collate(batch: Batch) -> Tensors:
+            inputs = matcher.inputs(prepared, batch.index, swap_flags(batch))
+            return inputs | {name: values[batch.index] for name, values in terms.items()}
+
+        def loss(network: nn.Module, batch: Tensors, normalizers: LossNormalizers) -> tuple[Tensor, Parts]:
+            given = [batch.pop(name) for name in terms]
+            return debiasing_loss(network(**batch).float(), *given) * normalizers.sequences, {}
 
         metadata = {"categories": self._balance(plan)}
-        train(matcher.network, prepared.lengths, loss, config, folder, name="training", facts=metadata)
+        source = LengthBuckets(prepared.lengths, collate)
+        train(matcher.network, source, loss, config, folder, name="training", metadata=metadata)
         matcher.save(folder / "model")
 
     def _fresh_matcher(self) -> Matcher:

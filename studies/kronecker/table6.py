@@ -45,8 +45,8 @@ from studies.common.records import Json, read_all, read_json, recorded
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
 from studies.kronecker.factorisations import FACTORISATIONS, Rules
 from studies.kronecker.report import draw, summarise
+from training.config import TrainingConfig
 from training.encoded_pairs import predict_logits
-from training.engine import EngineConfig
 from training.run_directory import values_hash, weights_hash
 
 # Training pairs whose texts fitted factors are fitted to.
@@ -279,7 +279,7 @@ def _pretrained(form: str, rules: Rules, shared: RunConfig, runs: Path) -> Path:
         raise OptionError(f"{form}: pretraining needs token shards; give --corpus, or runs without it")
     corpus, budget = Corpus(shared.corpus), shared.budget
     teacher = bare_teacher(encoder_of(load_pretrained(shared.encoder)), strategy("kronecker-encoder"))
-    engine = EngineConfig(
+    engine = TrainingConfig(
         steps=budget.pretraining_steps, batch_size=budget.pretraining_batch, learning_rate=1e-3
     )
     plan = PretrainingPlan("kronecker-encoder", 0, engine, ExampleRecipe())

@@ -22,7 +22,7 @@ from distill.pretraining.pretraining_loss import PretrainingLoss
 from distill.pretraining.strategies import STRATEGIES, stages
 from mobilebert_runtime.files import write_json
 from studies.common.script import run
-from training.engine import LossNormalizers
+from training.config import LossNormalizers
 
 BATCH, LENGTH, GUESSED = 8, 128, 19  # 15% of 125 tokens
 PRESETS = {"minilm-l6": "BertForPreTraining", "matcher-m": "MobileBertForPreTraining"}
@@ -54,9 +54,9 @@ def compare(preset: str, rounds: int) -> dict[str, Any]:
         models.save_pretrained(ours, folder)
         theirs = getattr(transformers, PRESETS[preset]).from_pretrained(folder)
     batch, batch_of_theirs = draw_batch(config.vocab_size)
-    loss_module = PretrainingLoss(ours, None, stages(STRATEGIES["bare"], config.num_hidden_layers, 0, 1)[0])
+    loss = PretrainingLoss(ours, None, stages(STRATEGIES["bare"], config.num_hidden_layers, 0, 1)[0])
     steps: dict[str, Callable[[], torch.Tensor]] = {
-        "ours": lambda: loss_module(batch, LossNormalizers())[0],
+        "ours": lambda: loss(ours, batch, LossNormalizers())[0],
         "transformers": lambda: theirs(**batch_of_theirs).loss,
     }
     optimisers = {

@@ -33,7 +33,10 @@ from models.layers import Encoder, EncoderOutput, encoder_of
 from studies.common.script import Force, Threads, console, run, shown
 from studies.length_bias.representations import MAX_LENGTH, bert_representations, mean_pooled
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs
-from training.loop import Batch, LoopConfig, train
+from training.batches import LengthBuckets, Tensors
+from training.config import LossNormalizers, TrainingConfig
+from training.encoded_pairs import padded
+from training.trainer import Parts, train
 
 SENTENCE_WORDS = range(3, 31)
 NAME = "representations"  # of the stage: its record is representations.json
@@ -91,7 +94,7 @@ def main(
         "texts_of_two_sentences": pairs,
         "threads": threads,
     }
-    loop = LoopConfig(epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
+    loop = TrainingConfig(epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
     config = models.preset(student)
     encoder, _ = distil_encoder(
         config, network, tokenizer, texts, loop, out, similar=similar, metadata=metadata
@@ -178,14 +181,14 @@ def distil_encoder(
     teacher: Encoder,
     tokenizer: PairTokenizer,
     texts: Sequence[Pair | str],
-    loop: LoopConfig,
+    loop: TrainingConfig,
     out: Path,
     *,
     weights: RepresentationWeights = RepresentationWeights(),
     similar: tuple[Sequence[Pair], np.ndarray] | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> tuple[Encoder, dict[str, Any]]:
-    """Teach a fresh student of shape `config` on `texts`; returns it and the record of `training.loop.train`.
+    """Teach a fresh student of shape `config` on `texts`; returns it and its training record.
 
     Args:
         config: a plain BERT narrower than the teacher.
@@ -211,12 +214,13 @@ def distil_encoder(
     projected_student = ProjectedStudent(student, widen)
     encoded = tokenizer.ids(texts, MAX_LENGTH)
 
-    def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        rows = [encoded[i] for i in batch.index]
-        inputs = {k: torch.from_numpy(v) for k, v in tokenizer.pad(rows, None).items()}
+    def loss(
+        projected_student: ProjectedStudent, batch: Tensors, normalizers: LossNormalizers
+    ) -> tuple[Tensor, Parts]:
         with torch.no_grad():
-            target = teacher(**inputs, capture=True)
-        return representation_loss(projected_student, target, inputs, weights)
+            target = teacher.to(batch["input_ids"].device)(**batch, capture=True)
+        total, parts = representation_loss(projected_student, target, batch, weights)
+        return total * normalizers.sequences, parts
 
     known = dict(metadata or {}) | {"weights": asdict(weights), "student_config": config.to_dict()}
 
@@ -227,7 +231,8 @@ def distil_encoder(
         known["sts_spearman_teacher"] = similarity_correlation(teacher, tokenizer, *similar)
         known["sts_spearman_before"] = similarity_correlation(student, tokenizer, *similar)
     lengths = [len(ids) for ids, _ in encoded]
-    record = train(projected_student, lengths, loss, loop, out, name=NAME, evaluate=evaluate, facts=known)
+    source = LengthBuckets(lengths, lambda batch: padded(tokenizer, encoded, batch.index))
+    record = train(projected_student, source, loss, loop, out, name=NAME, evaluate=evaluate, metadata=known)
     finished = cast(Encoder, build(config, None, seed=loop.seed))
     finished.load_state_dict(student.state_dict())
     return finished, record
@@ -238,7 +243,7 @@ def representation_loss(
     target: EncoderOutput,
     inputs: dict[str, Tensor],
     weights: RepresentationWeights,
-) -> tuple[Tensor, dict[str, float]]:
+) -> tuple[Tensor, Parts]:
     """The weighted loss of a batch and its parts; `target` is the teacher's captured output on `inputs`."""
     mask = inputs["attention_mask"]
     output = projected_student.student(**inputs, capture=True)
@@ -256,7 +261,7 @@ def representation_loss(
         "similarity": (cosines(ours) - cosines(theirs)).square().mean(),
     }
     total = torch.stack([getattr(weights, name) * part for name, part in parts.items()]).sum()
-    return total, {name: part.item() for name, part in parts.items()}
+    return total, parts
 
 
 def matched_layers(student: int, teacher: int) -> list[int]:

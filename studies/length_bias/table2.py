@@ -141,7 +141,7 @@ def run_one(
         max_tokens=settings.max_tokens,
     )
     loop = loop_config(settings, len(examples), config.seed)
-    training = fit(matcher, examples, dev, loop, folder, swap=settings.swap, facts=metadata)
+    training = fit(matcher, examples, dev, loop, folder, swap=settings.swap, metadata=metadata)
     matcher.save(folder / "model")
     tests: dict[str, Any] = {}
     for part in held_out_parts(data):

@@ -7,7 +7,7 @@ from typing import Any
 
 from mobilebert_runtime.errors import OptionError
 from models import EncoderConfig
-from training.engine import EngineConfig
+from training.config import TrainingConfig
 
 # LayerNorm and GELU: "the operational optimizations are removed in these experiments" (section 4.6.3).
 _PLAIN = EncoderConfig(
@@ -30,7 +30,7 @@ class Scale:
     transfer_steps: int  # of every strategy alike
     pretraining_steps: int
     pair_steps: int  # of each run of Table 5
-    engine: EngineConfig  # its steps are replaced by the budget's
+    engine: TrainingConfig  # its steps are replaced by the budget's
     development_examples: int = 2000
 
 
@@ -75,7 +75,7 @@ SCALES: dict[str, Scale] = {
         transfer_steps=900,
         pretraining_steps=1200,
         pair_steps=3000,
-        engine=EngineConfig(steps=1, batch_size=32, learning_rate=2e-3, checkpoint_every=100),
+        engine=TrainingConfig(steps=1, batch_size=32, learning_rate=2e-3, checkpoint_every=100),
     ),
     # What an evening on two cores can do, with 4,096 word pieces: half an hour a seed, and for the teacher.
     "small": _scale(
@@ -89,7 +89,7 @@ SCALES: dict[str, Scale] = {
         transfer_steps=900,
         pretraining_steps=1200,
         pair_steps=3000,
-        engine=EngineConfig(steps=1, batch_size=16, learning_rate=2e-3, checkpoint_every=200),
+        engine=TrainingConfig(steps=1, batch_size=16, learning_rate=2e-3, checkpoint_every=200),
     ),
     # MobileBERT's own feature map and block widths at half its depth, for a GPU.
     "gpu": _scale(
@@ -103,12 +103,12 @@ SCALES: dict[str, Scale] = {
         transfer_steps=12_000,
         pretraining_steps=20_000,
         pair_steps=40_000,
-        engine=EngineConfig(
+        engine=TrainingConfig(
             steps=1,
             batch_size=256,
             learning_rate=1e-3,
             optimiser="lamb",
-            precision="bf16",
+            dtype="bf16",
             checkpoint_every=500,
         ),
     ),
@@ -124,7 +124,7 @@ SCALES: dict[str, Scale] = {
         transfer_steps=2,
         pretraining_steps=2,
         pair_steps=3,
-        engine=EngineConfig(steps=1, batch_size=4, learning_rate=1e-3, record_every=1),
+        engine=TrainingConfig(steps=1, batch_size=4, learning_rate=1e-3, record_every=1),
         development_examples=8,
     ),
 }

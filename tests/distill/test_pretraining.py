@@ -21,8 +21,7 @@ from models.config import KroneckerRule
 from tests.helpers.networks import randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
-from training.engine import EngineConfig, LossNormalizers
-from training.loop import ResumeError
+from training.config import LossNormalizers, ResumeError, TrainingConfig
 
 LAYERS = 3
 STUDENT = EncoderConfig(
@@ -43,7 +42,7 @@ STUDENT = EncoderConfig(
 TEACHER = replace(
     STUDENT, intra_bottleneck_size=32, intermediate_size=64, num_feedforward_networks=1, hidden_act="gelu"
 )
-ENGINE = EngineConfig(steps=3, batch_size=4, checkpoint_every=2, record_every=1, learning_rate=1e-3)
+ENGINE = TrainingConfig(steps=3, batch_size=4, checkpoint_every=2, record_every=1, learning_rate=1e-3)
 
 
 def plan(name, **engine):
@@ -110,7 +109,7 @@ def test_gradients_reach_exactly_what_a_stage_trains(name, teacher, batch):
     for stage in stages(STRATEGIES[name], LAYERS, 6, 4):
         student = randomise(build_model(STUDENT, "pretraining", seed=1))
         factors = dict(trained(student, stage))
-        loss, _ = PretrainingLoss(student, teacher, stage)(batch, LossNormalizers())
+        loss, _ = PretrainingLoss(student, teacher, stage)(student, batch, LossNormalizers())
         loss.backward()
         reached = {n for n, p in student.named_parameters() if p.grad is not None}
         listed = {n for n, p in student.named_parameters() if p in factors}
@@ -146,7 +145,7 @@ def test_parts_of_the_loss_are_the_objectives(teacher, batch):
     ours, theirs = (forward(m, batch, capture=True) for m in (student, teacher))
     mask = batch["attention_mask"]
     auxiliary = stages(STRATEGIES["akt"], LAYERS, 6, 4)[0]
-    loss, parts = PretrainingLoss(student, teacher, auxiliary)(batch, LossNormalizers())
+    loss, parts = PretrainingLoss(student, teacher, auxiliary)(student, batch, LossNormalizers())
     expected = objectives.pretraining_distillation(
         ours.mlm_logits, theirs.mlm_logits, batch["masked_labels"], ours.pair_logits, batch["pair_labels"]
     )
@@ -162,7 +161,7 @@ def test_parts_of_the_loss_are_the_objectives(teacher, batch):
     torch.testing.assert_close(loss, expected)
     assert set(parts) == {"feature_map", "statistics", "attention", "mlm", "mlm_distillation", "pair"}
     second = stages(STRATEGIES["pkt"], LAYERS, 6, 4)[1]
-    _, parts = PretrainingLoss(student, teacher, second)(batch, LossNormalizers(tokens=0.5))
+    _, parts = PretrainingLoss(student, teacher, second)(student, batch, LossNormalizers(tokens=0.5))
     torch.testing.assert_close(
         parts["attention"], 0.5 * objectives.attention_transfer(*heads[1], mask), rtol=1e-5, atol=0
     )
@@ -301,7 +300,7 @@ def test_command_pretrains_a_teacher_then_a_student(tmp_path, corpus):
     assert type(load_pretrained(out / "student" / "model")).__name__ == "PretrainingHead"
     assert (out / "student" / "curves.png").stat().st_size > 5000
     record = json.loads((out / "student" / "distil.json").read_text())
-    assert record["facts"]["strategy"] == "jkt"
+    assert record["metadata"]["strategy"] == "jkt"
     assert run(*given) == 2  # a finished model is not replaced unasked
     assert run(*given, "--force", "--seed", "4") == 2  # another seed is another run
     assert run("--out", str(tmp_path / "none"), "--strategy", "pkt") == 2  # no teacher

@@ -20,7 +20,7 @@ from matching.evaluation.squad_metrics import best_threshold, evaluate, exact_ma
 from mobilebert_runtime.errors import DataError
 from models import EncoderConfig, build
 from tests.helpers.texts import MINILM
-from training.loop import LoopConfig
+from training.config import TrainingConfig
 
 SMALL = EncoderConfig(
     hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64, hidden_dropout_prob=0.0
@@ -179,7 +179,7 @@ def test_best_span_equals_a_loop_over_all_spans():
 def test_learns_where_the_answer_is_and_when_there_is_none(tmp_path):
     data = {"train": toy_questions(96, none_every=4), "dev": toy_questions(32, seed=1, none_every=4)}
     model = build(SMALL, "span_qa", seed=0)
-    config = LoopConfig(epochs=8, batch_size=16, learning_rate=5e-3)
+    config = TrainingConfig(epochs=8, batch_size=16, learning_rate=5e-3)
     before = squad_figures(model, MINILM, data["dev"], 64)
     found = finetune_squad(model, MINILM, data, config, tmp_path, 64)
     assert found["dev"]["f1"] > max(0.6, before["f1"] + 0.2)

@@ -15,7 +15,7 @@ from models.kronecker.factored_layers import (
     nearest_kronecker,
 )
 from tests.helpers.networks import materialise
-from training.loop import parameter_groups
+from training.trainer import parameter_groups
 
 sides = st.integers(1, 6)
 ranks = st.integers(1, 4)
@@ -132,10 +132,11 @@ def test_the_cheaper_order_of_eq_7_is_taken_and_torch_counts_our_flops(shape, ra
 def test_weight_decay_takes_factors_not_biases_and_a_step_lowers_the_loss():
     torch.manual_seed(0)
     layer, x, y = KroneckerLinear(12, 8, 2, 3, 2), torch.randn(64, 12), torch.randn(64, 8)
-    decayed, free = parameter_groups(layer, 0.1)
+    groups = parameter_groups([(parameter, 1.0) for parameter in layer.parameters()], 0.1)
+    decayed, free = groups
     assert {id(p) for p in decayed["params"]} == {id(layer.factor_a), id(layer.factor_b)}
     assert [id(p) for p in free["params"]] == [id(layer.bias)]
-    optimiser = torch.optim.AdamW(parameter_groups(layer, 0.1), lr=0.01)
+    optimiser = torch.optim.AdamW(groups, lr=0.01)
     losses = []
     for _ in range(30):
         optimiser.zero_grad()

@@ -19,8 +19,10 @@ from tests.helpers import small_matcher
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
+from training.batches import LengthBuckets
+from training.config import TrainingConfig
 from training.encoded_pairs import EncodedPairs, predict_logits
-from training.loop import LoopConfig, total_steps, train
+from training.trainer import supervised, train
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
 
@@ -149,7 +151,7 @@ def test_graph_has_no_norm_and_no_error_function_left():
 
 def test_recovery_steps_add_up_and_too_few_are_an_error():
     recipe = recovery_recipe(1000, 100, batch_size=16)
-    assert sum(total_steps(1000, stage.loop) for stage in recipe.stages) == 100
+    assert sum(stage.loop.total_steps(1000) for stage in recipe.stages) == 100
     assert [stage.name for stage in recipe.stages] == ["layerwise", "joint", "task"]
     with pytest.raises(OptionError, match="in 2 steps"):
         recovery_recipe(1000, 2)
@@ -163,12 +165,13 @@ def teacher(tmp_path_factory):
     pairs, labels = toy_pairs(96)
     encoded = EncodedPairs.encode(tokenizer, pairs)
 
-    def loss(batch):
-        logits = model(**encoded.batch(tokenizer, batch.index, np.zeros(len(batch.index), bool)))
-        return torch.nn.functional.cross_entropy(logits, torch.from_numpy(labels[batch.index])), {}
+    def collate(batch):
+        inputs = encoded.batch(tokenizer, batch.index, np.zeros(len(batch.index), bool))
+        return inputs | {"labels": torch.from_numpy(labels[batch.index])}
 
-    config = LoopConfig(epochs=14, batch_size=8, learning_rate=3e-3)
-    train(model, encoded.lengths, loss, config, folder / "run", name="teacher")
+    config = TrainingConfig(epochs=14, batch_size=8, learning_rate=3e-3)
+    source, loss = LengthBuckets(encoded.lengths, collate), supervised(torch.nn.functional.cross_entropy)
+    train(model, source, loss, config, folder / "run", name="teacher")
     save_pretrained(model, folder / "model", tokenizer_from=MINILM)
     return model, tokenizer, folder / "model"
 

@@ -13,7 +13,7 @@ from studies.transfer.report import ROWS, mlm_curve, page, summarise
 from studies.transfer.scales import SCALES, scale
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
-from training.loop import ResumeError
+from training.config import ResumeError
 
 pytestmark = pytest.mark.slow
 

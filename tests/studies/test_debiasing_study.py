@@ -15,8 +15,8 @@ from studies.common import script
 from studies.debiasing.compare import Comparison, RunConfig, main
 from studies.debiasing.report import draw, page
 from tests.helpers.small_matcher import model_directory
+from training.config import ResumeError
 from training.fit_matcher import TRAINING
-from training.loop import ResumeError
 
 pytestmark = pytest.mark.slow
 
@@ -91,11 +91,11 @@ def test_methods_are_trained_for_the_same_number_of_steps_and_tested(records):
 
 def test_the_record_says_how_balanced_the_training_set_was(records):
     def ratios(name):
-        return [row["weighted_ratio"] for row in records[name]["training"]["facts"]["categories"]]
+        return [row["weighted_ratio"] for row in records[name]["training"]["metadata"]["categories"]]
 
     assert np.ptp(ratios("original")) > 0.5
     np.testing.assert_allclose(ratios("re-weighted"), ratios("re-weighted")[0], rtol=1e-9)
-    rows = records["original"]["training"]["facts"]["categories"]
+    rows = records["original"]["training"]["metadata"]["categories"]
     np.testing.assert_allclose(ratios("original"), [row["positive"] / row["negative"] for row in rows])
     assert not np.allclose(ratios("adjusted"), ratios("original"))  # of its targets, not of the labels
 

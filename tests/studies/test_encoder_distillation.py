@@ -35,7 +35,7 @@ from studies.length_bias.distill_encoder import (
 from studies.length_bias.representations import bert_representations, mean_pooled
 from tests.helpers.networks import padded_batch, randomise
 from tests.helpers.texts import MINILM
-from training.loop import LoopConfig
+from training.config import TrainingConfig
 
 TEACHER = EncoderConfig(
     hidden_size=48,
@@ -158,7 +158,7 @@ def test_distillation_lowers_every_part_and_reaches_only_the_student(tmp_path):
     (tmp_path / "c.txt").write_text(paragraphs())
     texts = draw_texts([tmp_path / "c.txt"], 120, seed=0)
     pairs = list(pairwise(WORDS))
-    loop = LoopConfig(epochs=16, batch_size=20, learning_rate=3e-3)
+    loop = TrainingConfig(epochs=16, batch_size=20, learning_rate=3e-3)
     scores = np.arange(len(pairs), dtype=float)
     student, record = distil_encoder(
         STUDENT, master, tokenizer, texts, loop, tmp_path / "run", similar=(pairs, scores)

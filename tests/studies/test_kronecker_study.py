@@ -32,8 +32,9 @@ from tests.helpers.networks import randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
 from tests.helpers.toys import toy_pairs, write_pairs
-from training.encoded_pairs import EncodedPairs, swap_flags
-from training.loop import Batch
+from training.batches import Batch
+from training.config import LossNormalizers
+from training.encoded_pairs import EncodedPairs
 
 pytestmark = pytest.mark.slow
 
@@ -116,9 +117,10 @@ def test_task_stage_is_the_weighted_sum_of_all_five_terms_and_reads_the_swapped_
     student, _ = compress(teacher, RULES)
     master, pupil = (m.double().eval() for m in (teacher, student))
     encoded = EncodedPairs.encode(tokenizer, pairs)
-    batch = Batch(np.arange(6), 0)
-    total, parts = stage_loss(stage, pupil, master, tokenizer, encoded, labels)(batch)
-    inputs = encoded.batch(tokenizer, batch.index, swap_flags(batch, stage.loop.seed))
+    batch = Batch(np.arange(6), 0, np.array([0.1, 0.9, 0.6, 0.4, 0.2, 0.8]))
+    source, loss = stage_loss(stage, master, tokenizer, encoded, labels)
+    total, parts = loss(pupil, source.collate(batch), LossNormalizers())
+    inputs = encoded.batch(tokenizer, batch.index, batch.chance < 0.5)
     theirs, ours = (m(**inputs) for m in (master, pupil))
     p, q = theirs.softmax(-1), ours.softmax(-1)
     soft = (p * (p / q).log()).sum() / 6

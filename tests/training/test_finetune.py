@@ -14,9 +14,9 @@ from mobilebert_runtime.errors import DataError, OptionError, OutputError
 from models import EncoderConfig, build, load_pretrained, save_pretrained
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
+from training.config import ResumeError
 from training.hyperparameter_search import Cell, grid, search
 from training.initial_model import start_model
-from training.loop import ResumeError
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64)
 
@@ -103,17 +103,17 @@ def test_search_keeps_the_best_and_goes_on_after_a_kill(tmp_path):
 
     again = False
     with pytest.raises(KeyboardInterrupt):
-        search(cells, run, kept.append, tmp_path, select="accuracy", facts={"task": "t"})
+        search(cells, run, kept.append, tmp_path, select="accuracy", metadata={"task": "t"})
     again = True
-    best = search(cells, run, kept.append, tmp_path, select="accuracy", facts={"task": "t"})
+    best = search(cells, run, kept.append, tmp_path, select="accuracy", metadata={"task": "t"})
     assert ran == [1, 2, 3, 4]
     assert kept == ["b1-lr1e-05-e2", "b2-lr1e-05-e2"]
     assert best["cell"]["batch_size"] == 2
     assert json.loads((tmp_path / "best.json").read_text())["cells"] == 4
     with pytest.raises(ResumeError, match="give another --out"):
-        search(cells, run, kept.append, tmp_path, select="accuracy", facts={"task": "other"})
+        search(cells, run, kept.append, tmp_path, select="accuracy", metadata={"task": "other"})
     with pytest.raises(ResumeError, match="no cell"):
-        search([], run, kept.append, tmp_path, select="accuracy", facts={})
+        search([], run, kept.append, tmp_path, select="accuracy", metadata={})
     assert Cell(16, 3e-5, 4).loop(7).learning_rate == 3e-5
 
 
@@ -148,7 +148,7 @@ def test_command_runs_a_grid_and_reports_dev_and_test(task, small, tmp_path):
     assert best["dev"][figure] == max(cell["dev"][figure] for cell in cells)
     assert len(cells) == 2
     assert set(best["test"]) == set(TASKS[task].figures)
-    assert best["facts"]["sizes"] == {"train": 40, "dev": 16, "test": 16}
+    assert best["metadata"]["sizes"] == {"train": 40, "dev": 16, "test": 16}
     assert str(tmp_path) not in json.dumps(best)
     kept = load_pretrained(tmp_path / "out" / "model")
     assert kept.num_labels == (1 if task == "sts-b" else 2)

@@ -10,11 +10,13 @@ from torch.nn import functional as F
 from matching.data.datasets import find_data, training_part
 from mobilebert_export.cli import main
 from tests.helpers.biased_data import examples, use_small_vectors, write_data_sets
+from training.batches import LengthBuckets
+from training.config import TrainingConfig
 from training.fit_matcher import fit, loop_config, settings_of
-from training.loop import LoopConfig, train
 from training.matchers import build_matcher
+from training.trainer import supervised, train
 
-FAST = LoopConfig(epochs=12, batch_size=16, learning_rate=5e-3, weight_decay=0.0, checkpoint_every=3)
+FAST = TrainingConfig(epochs=12, batch_size=16, learning_rate=5e-3, weight_decay=0.0, checkpoint_every=3)
 
 
 @pytest.fixture
@@ -85,12 +87,12 @@ def test_early_stopping_keeps_the_best_weights(scripted, best, run, tmp_path):
         weights.append(model.weight.detach().clone())
         return {"score": float(next(figure))}
 
-    config = LoopConfig(epochs=6, batch_size=4, learning_rate=0.1, evaluate_every=1, patience=2)
+    config = TrainingConfig(epochs=6, batch_size=4, learning_rate=0.1, evaluate_every=1, patience=2)
     x, y = torch.randn(4, 2), torch.tensor([0, 1, 0, 1])
     record = train(
         model,
-        [1] * 4,
-        lambda batch: (F.cross_entropy(model(x[batch.index]), y[batch.index]), {}),
+        LengthBuckets([1] * 4, lambda batch: {"input": x[batch.index], "labels": y[batch.index]}),
+        supervised(F.cross_entropy),
         config,
         tmp_path,
         name="stop",
@@ -128,7 +130,7 @@ def test_a_development_part_of_lists_is_whole_queries_apart_from_training(data_r
 def test_settings_default_to_those_of_fine_tuning():
     for arch in ("minilm", "some/directory"):
         config = loop_config(settings_of(arch), 1000, 0)
-        assert config == LoopConfig()
+        assert config == TrainingConfig()
 
 
 @pytest.mark.parametrize(
