@@ -131,7 +131,7 @@ def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
     for name in ("matcher-s", "matcher-s-none"):
         assert json.loads((out / f"{name}.json").read_text())["pairs"] == 24
     record = json.loads((out / "matcher-s" / "task.json").read_text())
-    assert record["facts"]["debias"] == 1.0
+    assert record["metadata"]["debias"] == 1.0
     check_length_shift(out / "matcher-s" / "model", out / "matcher-s-none", data)
     stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     run([*command[:6], "bert-base"], code=2)  # no matcher that is shipped

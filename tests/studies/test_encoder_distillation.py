@@ -173,8 +173,8 @@ def test_distillation_lowers_every_part_and_reaches_only_the_student(tmp_path):
     fresh, _ = inherit_embeddings(STUDENT, master, seed=0)
     changed = {k for k, v in student.state_dict().items() if not torch.equal(v, fresh.state_dict()[k])}
     assert {"pooler.dense.weight", "embeddings.word_embeddings.weight"} <= changed
-    facts = record["facts"]
-    assert facts["sts_spearman_teacher"] != facts["sts_spearman_before"]
+    metadata = record["metadata"]
+    assert metadata["sts_spearman_teacher"] != metadata["sts_spearman_before"]
     assert record["evaluations"][-1].keys() == {"step", "sts_spearman"}
 
 
@@ -243,7 +243,7 @@ def test_command_leaves_a_model_that_can_be_fine_tuned(tmp_path, monkeypatch):
     assert torch.equal(bare.pooler.dense.weight, model.encoder.pooler.dense.weight)
     assert PairTokenizer.load(tmp_path / "run" / "model").vocab_size == 30522
     record = json.loads((tmp_path / "run" / "representations.json").read_text())
-    assert record["facts"]["corpus"] == ["c.txt.xz", "c.txt.gz"]
+    assert record["metadata"]["corpus"] == ["c.txt.xz", "c.txt.gz"]
     with pytest.raises(SystemExit) as done:
         script.run(main, arguments)
     assert done.value.code == 2
