@@ -18,7 +18,7 @@ SAMPLE = 150  # cases of each kind in `make test`
 
 # Options that may be 0; no option may be negative, infinite or no number.
 MAY_BE_ZERO = {
-    "seed", "retries", "level", "patience", "transfer_steps", "evaluate_every", "short", "warmup",
+    "seed", "retries", "debias", "patience", "transfer_steps", "evaluate_every", "short", "warmup",
     "max_accuracy_drop",
 }  # fmt: skip
 NUMBERS = (
