@@ -38,7 +38,7 @@ class Packing:
     # Share of chunks with a random shorter target (BERT; ALBERT section 4.1: "with a probability of 10%").
     short: float = 0.1
     seed: int = 0
-    # Characters of text in a shard: a unit of work, and what a killed build loses at most per worker.
+    # Characters of text in a shard: a unit of work, and what an interrupted build loses at most per worker.
     shard_characters: int = 4_000_000
 
 
@@ -53,9 +53,9 @@ def build(
     packing: Packing,
     *,
     workers: int = 1,
-    told: Callable[[int, int], None] = lambda *_: None,
+    callback: Callable[[int, int], None] = lambda *_: None,
 ) -> Corpus:
-    """Tokenise and pack text into `out`; a killed build goes on where it was when called again.
+    """Tokenise and pack text into `out`; an interrupted build goes on where it was when called again.
 
     A shard depends on its text, the vocabulary, the packing and its number only, so any number of workers
     writes the same bytes, and a finished shard of an earlier run is kept.
@@ -66,7 +66,7 @@ def build(
         out: folder of the corpus.
         packing: lengths and seed.
         workers: processes that tokenise; 1 works in this one.
-        told: called with finished shards and their tokens so far.
+        callback: called with finished shards and their tokens so far.
 
     Raises:
         DataError: bad text (`plain_text.read_documents`), no vocabulary, or `out` holds one of other text,
@@ -95,7 +95,7 @@ def build(
         for facts in _in_order(_jobs(files, out, packing), workers, out / "tokenizer.json", packing):
             shards.append(facts)
             tokens += facts["tokens"]
-            told(len(shards), tokens)
+            callback(len(shards), tokens)
         if not sum(s["chunks"] for s in shards):
             raise DataError("corpus: no document of two sentences; is there a blank line between documents?")
         totals = {

@@ -49,7 +49,7 @@ class Example:
     """One training example, unpadded.
 
     Attributes:
-        ids: (S,) [CLS] A [SEP] B [SEP] with hidden tokens.
+        ids: (S,) [CLS] A [SEP] B [SEP] with masked tokens.
         types: (S,) 0 up to the first [SEP], then 1.
         positions: (M,) places of the masked tokens.
         labels: (M,) what stood there.

@@ -1,4 +1,4 @@
-"""Which tokens a masked language model has to guess, and what stands in their place."""
+"""Which tokens a masked language model predicts, and what stands in their place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NGRAM = np.array([1 / n for n in range(1, LONGEST + 1)]) / sum(1 / n for n in ra
 
 @dataclass(frozen=True)
 class Masked:
-    """An example whose masked tokens are hidden.
+    """A masked example.
 
     Attributes:
         ids: (S,) what the network reads.
@@ -33,7 +33,7 @@ class Masked:
 def mask(
     ids: np.ndarray, segment: np.ndarray, special: SpecialTokens, masking: str, rng: np.random.Generator
 ) -> Masked:
-    """Hide 15% of an example's tokens.
+    """Mask 15% of an example's tokens.
 
     Args:
         ids: (S,) with special tokens.

@@ -71,7 +71,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 @dataclass(frozen=True)
 class PretrainingStage:
-    """One run of the engine.
+    """One run of the trainer.
 
     Attributes:
         name: of its record.

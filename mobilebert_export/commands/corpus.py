@@ -50,7 +50,7 @@ def corpus(
             out,
             Packing(seq_len=seq_len, short=short, seed=seed),
             workers=workers,
-            told=lambda shards, tokens: status.update(f"{shards} shards, {tokens:,} tokens"),
+            callback=lambda shards, tokens: status.update(f"{shards} shards, {tokens:,} tokens"),
         )
     write_json(out / "examples.json", {"pairs": recipe.pairs, "masking": recipe.masking, "seed": recipe.seed})
     seconds = time.perf_counter() - started

@@ -138,7 +138,7 @@ def test_settings_default_to_those_of_fine_tuning():
     [
         (["--arch", "drmm"], "architecture 'drmm' is unknown"),
         (["--train-set", "easy"], "training set 'easy' is unknown"),
-        (["--data", "nowhere"], "no train.tsv there"),
+        (["--data", "nowhere"], "nowhere: no such folder"),
         (["--group", "topic"], "no column 'topic'"),
     ],
 )

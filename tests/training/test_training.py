@@ -1,4 +1,4 @@
-"""Promise of the training loop: seeded, and a killed run ends where an uninterrupted one does."""
+"""Promise of the training loop: seeded, and an interrupted run ends where an uninterrupted one does."""
 
 import json
 import signal
