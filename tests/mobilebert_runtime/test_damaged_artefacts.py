@@ -132,9 +132,10 @@ def test_a_card_with_a_field_out_of_range_is_refused_by_its_name(onnx_artefact, 
         Matcher.load(folder)
 
 
-def test_a_token_that_the_network_does_not_have_is_refused_when_it_is_met(onnx_artefact, tmp_path):
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+def test_a_token_that_the_network_does_not_have_is_refused_when_it_is_met(target, request, tmp_path):
     folder = tmp_path / "damaged"
-    shutil.copytree(onnx_artefact, folder)
+    shutil.copytree(request.getfixturevalue(f"{target}_artefact"), folder)
     vocabulary = json.loads((folder / "tokenizer.json").read_text())
     vocabulary["model"]["vocab"]["beyond"] = len(vocabulary["model"]["vocab"])
     (folder / "tokenizer.json").write_text(json.dumps(vocabulary))
@@ -145,5 +146,5 @@ def test_a_token_that_the_network_does_not_have_is_refused_when_it_is_met(onnx_a
         file.write("beyond\n")
     write_checksums(folder)
     matcher = Matcher.load(folder)
-    with pytest.raises(ArtefactError, match="onnxruntime can't run the network"):
+    with pytest.raises(ArtefactError, match="can't run the network"):
         matcher.score([("beyond", "beyond")])
