@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from quantize.recipes import Recipe
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _PRODUCTS = (F.linear, torch.matmul, Tensor.matmul, Tensor.__matmul__)
+_SOFTMAX = (F.softmax, torch.softmax, Tensor.softmax)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class ProductLoss:
 
     number: int
     name: str
-    kind: str  # linear or matmul
+    kind: str  # linear, scores (queries times keys) or matmul (of two other activations)
     width: int  # last axis of the result
     tensors: tuple[TensorLoss, ...]
     rms_logit: float  # root mean square Δlogit over pairs and labels
@@ -161,6 +162,8 @@ class _Products(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
+        if func in _SOFTMAX and self.calls and self.calls[-1].kind == "matmul":
+            self.calls[-1] = replace(self.calls[-1], kind="scores")
         if func not in _PRODUCTS:
             return func(*args, **(kwargs or {}))
         self.number += 1

@@ -85,11 +85,14 @@ def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection
     """Places, in the file's order, of the operators that a recipe computes in integers.
 
     Moving a tensor (transpose, reshape) goes with the operator that computed it. With static ranges the last
-    linear layer stays in float: its results are the logits. Embedding lookups have a rule of their own.
+    linear layer stays in float: its results are the logits. So do attention scores where the recipe says so.
+    Embedding lookups have a rule of their own.
     """
     stays = {id(product) for number, product in enumerate(products(graph)) if number in keep_float}
     if recipe.needs_calibration:
         stays |= {id(graph.origin(graph.producer(output))) for output in graph.outputs}
+    if recipe.float_attention_scores:
+        stays |= {id(product) for product in attention_scores(graph)}
     places = set()
     for place, op in enumerate(graph.operators):
         origin = graph.origin(op)
@@ -103,6 +106,21 @@ def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection
 def products(graph: TfliteGraph) -> list[Any]:
     """The linear layers and matrix products in the order they are computed: the products of an audit."""
     return [op for op in graph.operators if graph.kind(op) in ("FULLY_CONNECTED", "BATCH_MATMUL")]
+
+
+def attention_scores(graph: TfliteGraph) -> list[Any]:
+    """The products of queries and keys: the matrix products whose results softmax reads, scaled or masked."""
+    found = []
+    unread = [int(op.inputs[0]) for op in graph.operators if graph.kind(op) == "SOFTMAX"]
+    while unread:
+        source = graph.origin(graph.producer(unread.pop()))
+        if source is None or graph.kind(source) == "FULLY_CONNECTED":
+            continue
+        if graph.kind(source) == "BATCH_MATMUL":
+            found.append(source)
+        else:
+            unread += map(int, source.inputs)
+    return found
 
 
 def product_widths(path: Path) -> list[int]:

@@ -16,6 +16,8 @@ from mobilebert_export.verification import VerificationError, reference_logits
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize import recipes
 from quantize.product_audit import ProductLoss, audit, quantise_range, quantise_rows
+from quantize.tflite_graph import TfliteGraph
+from quantize.tflite_int8 import attention_scores, products
 from tests.helpers import small_matcher
 
 pytestmark = pytest.mark.slow
@@ -83,6 +85,19 @@ def test_the_product_with_an_outlier_channel_is_the_worst():
     assert worst.rms_logit > 20 * calm.worst_first()[0].rms_logit
     assert losses
     assert audit(model, encoded(8), recipes.RECIPES["tflite-int16x8"]).rms_logit < found.rms_logit / 5
+
+
+def test_the_audit_leaves_out_the_attention_scores_that_the_file_keeps_float():
+    """Found in PyTorch by what softmax is called on, in the file by walking back from its SOFTMAX."""
+    graph = TfliteGraph.read(small_matcher.artefact("tflite", "none") / "model.tflite")
+    scores = {id(product) for product in attention_scores(graph)}
+    in_file = {number for number, product in enumerate(products(graph)) if id(product) in scores}
+    directory = small_matcher.model_directory()
+    encoded_pairs = PairTokenizer.load(directory).encode(samples.calibration_pairs()[:4], 32)
+    found = audit(models.load_pretrained(directory), encoded_pairs, RECIPE)
+    left_out = set(range(found.computed - 1)) - {product.number for product in found.products}
+    assert left_out == in_file
+    assert len(in_file) == small_matcher.CONFIG.num_hidden_layers
 
 
 def losses(count):
