@@ -119,7 +119,7 @@ def small_disk():
 
 FULL = {
     "debias": ('debias {data}/train.tsv --out "$DISK/out.tsv"', "100k"),
-    "audit": ('audit {data}/train.tsv --json "$DISK/out.json" --png "$DISK/out.png"', "4k"),
+    "audit": ('audit {data}/train.tsv --png "$DISK/out.png"', "4k"),
     "factorize": ('factorize --model minilm --preset 21 --out "$DISK/out"', "4m"),
     "train-tokenizer": ('train-tokenizer {data}/corpus.txt --size 300 --out "$DISK/out"', "8k"),
 }
