@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from scipy.stats import pearsonr, spearmanr
-from torch import Tensor
-from torch.nn import functional as F
 
 from matching.data.pairs import Columns, find_columns
 from matching.data.table_files import open_table
 from matching.evaluation import metrics
 from mobilebert_runtime.errors import DataError
-from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import PairClassifier
-from training.batches import Batch, LengthBuckets
-from training.config import TrainingConfig
-from training.encoded_pairs import EncodedPairs, predict_logits, swap_flags
-from training.trainer import supervised, train
+from mobilebert_runtime.tokenizer import Pair
 
-MAX_LENGTH = 128  # tokens, as BERT fine-tunes GLUE
 # Without a dev.tsv every tenth training row is held back: a fixed split, the same for every model.
 HELD_BACK = 10
 
@@ -149,45 +140,3 @@ def f1(targets: np.ndarray, found: np.ndarray) -> float:
     """F1 of class 1; 0 where nothing was hit."""
     hits = int(((targets == 1) & (found == 1)).sum())
     return 2 * hits / max(1, int((targets == 1).sum() + (found == 1).sum()))
-
-
-def finetune_task(
-    model: PairClassifier,
-    tokenizer: PairTokenizer,
-    task: Task,
-    data: dict[str, TaskData],
-    config: TrainingConfig,
-    out: Path,
-) -> dict[str, Any]:
-    """Fine-tune in place; returns `dev` figures and `seconds`, and keeps the training record in `out`.
-
-    Args:
-        model: with one output a class, or one for a regression.
-        tokenizer: of the model.
-        task: loss and figures follow from it.
-        data: `train` and `dev` of `read_task`.
-        config: the optimisation.
-        out: folder for checkpoint and record; an interrupted run there is taken up again.
-    """
-    encoded = EncodedPairs.encode(tokenizer, data["train"].pairs, MAX_LENGTH)
-    targets = torch.from_numpy(data["train"].targets)
-
-    def collate(batch: Batch) -> dict[str, Tensor]:
-        swap = swap_flags(batch) if task.symmetric else np.zeros(len(batch.index), bool)
-        return encoded.batch(tokenizer, batch.index, swap) | {"labels": targets[batch.index]}
-
-    def criterion(outputs: Tensor, labels: Tensor) -> Tensor:
-        return F.cross_entropy(outputs, labels) if task.labels else F.mse_loss(outputs[:, 0], labels)
-
-    def evaluate() -> dict[str, float]:
-        return task_figures(task, data["dev"].targets, predict_task(model, tokenizer, data["dev"].pairs))
-
-    source = LengthBuckets(encoded.lengths, collate)
-    record = train(model, source, supervised(criterion), config, out, name="finetune", evaluate=evaluate)
-    figures = {k: v for k, v in record["evaluations"][-1].items() if k != "step"}
-    return {"dev": figures, "seconds": record["seconds"]}
-
-
-def predict_task(model: PairClassifier, tokenizer: PairTokenizer, pairs: list[Pair]) -> np.ndarray:
-    """Outputs (N, C) of a model on pairs."""
-    return predict_logits(model, tokenizer, pairs, seq_len=MAX_LENGTH)

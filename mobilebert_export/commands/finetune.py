@@ -102,12 +102,13 @@ class _Pairs:
         self.sizes = {split: len(part.pairs) for split, part in self.data.items()}
 
     def train(self, network: Any, loop: Any, out: Path) -> dict[str, Any]:
-        from matching.data.glue import finetune_task
+        from training.glue_finetuning import finetune_task
 
         return finetune_task(network, self.tokenizer, self.task, self.data, loop, out)
 
     def test(self, network: Any) -> dict[str, float] | None:
-        from matching.data.glue import predict_task, task_figures
+        from matching.data.glue import task_figures
+        from training.glue_finetuning import predict_task
 
         if "test" not in self.data:
             return None
@@ -128,7 +129,7 @@ class _Squad:
         self.sizes = {split: len(part) for split, part in self.data.items()}
 
     def train(self, network: Any, loop: Any, out: Path) -> dict[str, Any]:
-        from matching.data.squad import finetune_squad
+        from training.squad_finetuning import finetune_squad
 
         return finetune_squad(network, self.directory, self.data, loop, out, self.max_len)
 

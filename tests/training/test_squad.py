@@ -6,21 +6,13 @@ import json
 import numpy as np
 import pytest
 
-from matching.data.squad import (
-    Question,
-    answer,
-    best_span,
-    find_split,
-    finetune_squad,
-    read_squad,
-    squad_figures,
-    windows,
-)
+from matching.data.squad import Question, find_split, read_squad, windows
 from matching.evaluation.squad_metrics import best_threshold, evaluate, exact_match, f1, normalise
 from mobilebert_runtime.errors import DataError
 from models import EncoderConfig, build
 from tests.helpers.texts import MINILM
 from training.config import TrainingConfig
+from training.squad_finetuning import answer, best_span, finetune_squad, squad_figures
 
 SMALL = EncoderConfig(
     hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64, hidden_dropout_prob=0.0
