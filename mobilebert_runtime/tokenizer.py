@@ -74,6 +74,8 @@ class PairTokenizer:
             return False
         rules, model = self._tokenizer.normalizer, self._tokenizer.model
         first, last = (self._tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+        if first is None or last is None:
+            return False
         return (
             rules.lowercase is lowercase
             and rules.strip_accents in (None, lowercase)
