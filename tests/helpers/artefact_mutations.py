@@ -8,6 +8,7 @@ import select
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mobilebert_export.artefact_folder import write_checksums
@@ -40,11 +41,10 @@ FILES = ("io.json", "tokenizer.json", "vocab.txt", "SHA256SUMS")
 DECISIONS = ("threshold", "temperature", "length_shift", "positive")
 
 
-def mutate(folder: Path, draw: random.Random) -> str:
-    """Change one thing; what was changed, the file first."""
+def mutate(folder: Path, draw: random.Random, kinds: Sequence[Callable] | None = None) -> str:
+    """Change one thing of all kinds, or of these; what was changed, the file first."""
     card = json.loads((folder / "io.json").read_text())
-    kinds = [_io, _io, _io, _tokenizer, _tokenizer, _vocabulary, _sums, _special_file, _model, _model]
-    said, sums = draw.choice(kinds)(folder, card, draw)
+    said, sums = draw.choice(kinds or EVERYTHING)(folder, card, draw)
     if sums:
         write_checksums(folder)
     return said
@@ -172,6 +172,11 @@ def _model(folder, card, draw):
             break
     path.write_bytes(bytes(data))
     return "model bytes", True
+
+
+CARD = [_io]
+FOLDER = [_vocabulary, _sums, _special_file]
+EVERYTHING = [_io, _io, _io, _tokenizer, _tokenizer, _vocabulary, _sums, _special_file, _model, _model]
 
 
 class Reader:

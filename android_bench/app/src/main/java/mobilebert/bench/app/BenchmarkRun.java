@@ -2,10 +2,7 @@ package mobilebert.bench.app;
 
 import android.content.Context;
 import java.io.File;
-import java.io.FileInputStream;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import mobilebert.bench.core.ArtefactCard;
@@ -41,7 +38,7 @@ final class BenchmarkRun {
       throws IOException, InterruptedException {
     Checksums.verify(folder);
     final ArtefactCard card = ArtefactCard.read(folder);
-    PairEncoder encoder = encoder(folder, card);
+    PairEncoder encoder = new PairEncoder(WordPiece.read(folder));
     PairEncoder.Encoded[] inputs = new PairEncoder.Encoded[PAIRS.length];
     for (int i = 0; i < inputs.length; i++) {
       inputs[i] = encoder.encode(PAIRS[i][0], PAIRS[i][1], card.seqLen);
@@ -79,11 +76,5 @@ final class BenchmarkRun {
     result.put("phone", Device.facts());
     result.put("record", session);
     return result;
-  }
-
-  /** The encoder of an artefact's own vocabulary. */
-  static PairEncoder encoder(File folder, ArtefactCard card) throws IOException {
-    FileInputStream stream = new FileInputStream(new File(folder, card.vocabFile));
-    return new PairEncoder(WordPiece.read(new InputStreamReader(stream, StandardCharsets.UTF_8)));
   }
 }

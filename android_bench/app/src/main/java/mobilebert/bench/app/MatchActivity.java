@@ -7,9 +7,14 @@ import android.os.HandlerThread;
 import android.view.View;
 import android.widget.EditText;
 import android.widget.TextView;
+import java.io.File;
 import java.io.IOException;
 import java.util.Locale;
 import mobilebert.bench.R;
+import mobilebert.bench.core.ArtefactCard;
+import mobilebert.bench.core.Matcher;
+import mobilebert.bench.core.PairEncoder;
+import mobilebert.bench.core.WordPiece;
 
 /** Two texts in, the probability that they mean the same out; all work on a thread of its own. */
 public final class MatchActivity extends Activity {
@@ -67,7 +72,10 @@ public final class MatchActivity extends Activity {
     try {
       String name = getIntent().getStringExtra(BenchmarkActivity.ARTEFACT);
       int threads = getIntent().getIntExtra(BenchmarkActivity.THREADS, 4);
-      matcher = new Matcher(Artefacts.choose(this, name), threads);
+      File folder = Artefacts.choose(this, name);
+      ArtefactCard card = ArtefactCard.read(folder);
+      PairEncoder encoder = new PairEncoder(WordPiece.read(folder));
+      matcher = new Matcher(card, encoder, Networks.open(folder, card, threads));
       show("", true);
     } catch (IOException error) {
       show(error.getMessage(), false);

@@ -3,32 +3,47 @@ package mobilebert.bench.core;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
-/** io.json of an artefact folder: what the network reads, and how its logits become a decision. */
+/**
+ * io.json of an artefact folder: what the network reads, and how its logits become a decision.
+ *
+ * <p>What mobilebert_runtime/card.py refuses is refused here. Immutable: threads may share one.
+ */
 public final class ArtefactCard {
   /** Format 1 knew one sequence length and no name for it. */
   private static final int OLDEST_FORMAT = 1;
 
+  /** Came with the length shift. */
   private static final int NEWEST_FORMAT = 3;
+
+  private static final int LEAST_TOKENS = 3;
+  private static final int MOST_TOKENS = 1 << 16;
+  private static final int MOST_BUCKETS = 64;
+  private static final int MOST_LABELS = 1000;
+  private static final double LOWEST_TEMPERATURE = 1e-3;
+  private static final double HIGHEST_TEMPERATURE = 1e3;
+  private static final Pattern VERSION = Pattern.compile("[0-9]{1,6}(\\.[0-9]{1,6}){0,3}");
 
   public final String target;
   public final String quant;
   public final String modelFile;
-  public final String vocabFile;
   /** Tokens of the longest bucket; longer pairs are cut to it. */
   public final int seqLen;
 
-  public final List<String> labels = new ArrayList<String>();
+  public final List<String> labels;
   public final int positive;
   public final double threshold;
   public final double temperature;
   /** What the lengths of a pair add to the log-odds of the positive label. */
   public final LengthShift lengthShift;
 
-  private final List<Bucket> buckets = new ArrayList<Bucket>();
+  private final List<Bucket> buckets;
 
   /** A sequence length the model file can be run at. */
   public static final class Bucket {
@@ -42,54 +57,37 @@ public final class ArtefactCard {
     }
   }
 
-  private ArtefactCard(Map<String, Object> data) throws IOException {
-    target = text(data, "target");
-    quant = text(data, "quant");
-    modelFile = text(data, "model_file");
-    vocabFile = text(object(data, "tokenizer"), "vocab");
-    seqLen = (int) number(data, "seq_len");
-    if (number(data, "format") == OLDEST_FORMAT) {
-      buckets.add(new Bucket(seqLen, null));
-    } else {
-      readBuckets(data);
+  private ArtefactCard(Fields fields) throws IOException {
+    int format = fields.whole("format", OLDEST_FORMAT, NEWEST_FORMAT);
+    target = fields.text("target");
+    modelFile = fields.text("model_file");
+    if (!(target.equals("tflite") || target.equals("onnx")) || !modelFile.equals("model." + target)) {
+      throw fields.fault("target and model_file are neither tflite and model.tflite nor onnx and model.onnx");
     }
-    for (Object label : list(data, "labels")) {
-      labels.add(String.valueOf(label));
+    quant = fields.text("quant");
+    seqLen = fields.whole("seq_len", LEAST_TOKENS, MOST_TOKENS);
+    buckets =
+        format == OLDEST_FORMAT ? Collections.singletonList(new Bucket(seqLen, null)) : readBuckets(fields, seqLen);
+    labels = Collections.unmodifiableList(fields.texts("labels", 2, MOST_LABELS));
+    positive = fields.whole("positive", 0, labels.size() - 1);
+    threshold = fields.number("threshold", 0, 1);
+    temperature = fields.number("temperature", LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE);
+    fields.number("attention_mask_value", -LengthShift.FLOAT32, 0);
+    boolean shifted = format == NEWEST_FORMAT && !fields.isNull("length_shift");
+    lengthShift = shifted ? new LengthShift(fields.object("length_shift")) : LengthShift.NONE;
+    checkTokenizer(fields);
+    checkVersions(fields.object("minimum_runtime"));
+    List<Object> inputs = new ArrayList<Object>();
+    for (String name : new String[] {"input_ids", "attention_mask", "token_type_ids"}) {
+      inputs.add(tensor(name, "int32", seqLen));
     }
-    positive = (int) number(data, "positive");
-    threshold = number(data, "threshold");
-    temperature = number(data, "temperature");
-    if (number(data, "format") == NEWEST_FORMAT && !data.containsKey("length_shift")) {
-      throw new IOException("io.json: field length_shift is missing; export the artefact again");
-    }
-    lengthShift =
-        data.get("length_shift") == null ? LengthShift.NONE : new LengthShift(object(data, "length_shift"));
-    if (modelFile.contains("/") || vocabFile.contains("/")) {
-      throw new IOException("io.json names a file outside its folder; export the artefact again");
-    }
-    int shorter = 2;
-    for (Bucket bucket : buckets) {
-      if (bucket.seqLen <= shorter) {
-        throw new IOException("io.json has buckets that do not grow; export the artefact again");
-      }
-      shorter = bucket.seqLen;
-    }
-    if (shorter != seqLen || labels.size() < 2 || positive < 0 || positive >= labels.size() || !(temperature > 0)) {
-      throw new IOException("io.json has impossible values; export the artefact again");
-    }
+    fields.expect("inputs", inputs);
+    fields.expect("outputs", Collections.singletonList(tensor("logits", "float32", labels.size())));
   }
 
-  /** Reads io.json of a folder whose files were checked by {@link Checksums#verify}. */
+  /** Reads io.json of a folder; throws an {@link IOException} that names the first field that is wrong. */
   public static ArtefactCard read(File folder) throws IOException {
-    Map<String, Object> data = Json.parseObject(Files.readText(new File(folder, "io.json")));
-    double format = number(data, "format");
-    if (!(format >= OLDEST_FORMAT && format <= NEWEST_FORMAT)) {
-      throw new IOException("io.json has another format than 1, 2 and 3; export the artefact again");
-    }
-    if (!Boolean.TRUE.equals(object(data, "tokenizer").get("lowercase"))) {
-      throw new IOException("io.json asks for a cased tokenizer; this app has the lower-casing one");
-    }
-    return new ArtefactCard(data);
+    return new ArtefactCard(Fields.read(new File(folder, "io.json")));
   }
 
   /** Sequence lengths of the buckets, ascending: what {@link PairEncoder#encode} chooses from. */
@@ -103,7 +101,7 @@ public final class ArtefactCard {
 
   /** All buckets, ascending. */
   public List<Bucket> buckets() {
-    return Collections.unmodifiableList(buckets);
+    return buckets;
   }
 
   /**
@@ -136,40 +134,49 @@ public final class ArtefactCard {
     return labels.size() == 2 ? labels.get(1 - positive) : "not " + name;
   }
 
-  @SuppressWarnings("unchecked")
-  private void readBuckets(Map<String, Object> data) throws IOException {
-    for (Object entry : list(data, "buckets")) {
-      if (!(entry instanceof Map)) {
-        throw new IOException("io.json: a bucket is no object; export the artefact again");
+  private static List<Bucket> readBuckets(Fields fields, int longest) throws IOException {
+    List<Bucket> found = new ArrayList<Bucket>();
+    int shorter = 0;
+    for (Fields entry : fields.objects("buckets", MOST_BUCKETS)) {
+      int length = entry.whole("seq_len", LEAST_TOKENS, MOST_TOKENS);
+      if (length <= shorter) {
+        throw fields.fault("buckets do not grow");
       }
-      Map<String, Object> bucket = (Map<String, Object>) entry;
-      String signature = bucket.get("signature") == null ? null : text(bucket, "signature");
-      buckets.add(new Bucket((int) number(bucket, "seq_len"), signature));
+      shorter = length;
+      found.add(new Bucket(length, entry.isNull("signature") ? null : entry.text("signature")));
+    }
+    if (shorter != longest) {
+      throw fields.fault("buckets do not end in seq_len");
+    }
+    return Collections.unmodifiableList(found);
+  }
+
+  private static void checkTokenizer(Fields fields) throws IOException {
+    boolean lowercase = fields.object("tokenizer").truth("lowercase");
+    Map<String, Object> expected = new LinkedHashMap<String, Object>();
+    expected.put("vocab", "vocab.txt");
+    expected.put("file", "tokenizer.json");
+    expected.put("lowercase", lowercase);
+    expected.put("truncation", "longest_first");
+    fields.expect("tokenizer", expected);
+    if (!lowercase) {
+      throw new IOException("io.json asks for a cased tokenizer; this app has the lower-casing one");
     }
   }
 
-  private static Object field(Map<String, Object> data, String name, Class<?> type) throws IOException {
-    Object value = data.get(name);
-    if (!type.isInstance(value)) {
-      throw new IOException("io.json: field " + name + " is missing or of another type; export the artefact again");
+  private static void checkVersions(Fields versions) throws IOException {
+    for (Object name : versions.data.keySet()) {
+      if (!VERSION.matcher(versions.text((String) name)).matches()) {
+        throw versions.fault("it has an entry that is not a version such as 2.14");
+      }
     }
-    return value;
   }
 
-  private static String text(Map<String, Object> data, String name) throws IOException {
-    return (String) field(data, name, String.class);
-  }
-
-  private static double number(Map<String, Object> data, String name) throws IOException {
-    return (Double) field(data, name, Double.class);
-  }
-
-  static List<?> list(Map<String, Object> data, String name) throws IOException {
-    return (List<?>) field(data, name, List.class);
-  }
-
-  @SuppressWarnings("unchecked")
-  private static Map<String, Object> object(Map<String, Object> data, String name) throws IOException {
-    return (Map<String, Object>) field(data, name, Map.class);
+  private static Map<String, Object> tensor(String name, String type, int width) {
+    Map<String, Object> tensor = new LinkedHashMap<String, Object>();
+    tensor.put("name", name);
+    tensor.put("dtype", type);
+    tensor.put("shape", Arrays.asList(1, width));
+    return tensor;
   }
 }

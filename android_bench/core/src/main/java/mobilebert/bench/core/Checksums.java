@@ -9,31 +9,42 @@ import java.nio.charset.StandardCharsets;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** SHA-256 of files, and SHA256SUMS of an artefact folder. */
 public final class Checksums {
+  private static final String SUMS = "SHA256SUMS";
+  private static final int LONGEST_NAME = 255;
+
   private Checksums() {}
 
-  /** Compares every file that SHA256SUMS lists; throws on the first one that differs, and when the model is not listed. */
+  /** Compares every file with SHA256SUMS; throws on the first that differs, or that an artefact has and it lacks. */
   public static void verify(File folder) throws IOException {
-    File sums = new File(folder, "SHA256SUMS");
-    if (!sums.isFile()) {
-      throw new IOException(folder.getName() + " has no SHA256SUMS; it is not an artefact folder");
-    }
-    boolean model = false;
-    for (String line : Files.readText(sums).split("\n")) {
-      String[] parts = line.split("  ", 2);
-      if (parts.length != 2 || parts[1].contains("/")) {
-        throw new IOException("SHA256SUMS has a line that can't be read: " + line);
+    String model = ArtefactCard.read(folder).modelFile;
+    Map<String, String> listed = new TreeMap<String, String>();
+    for (String line : Files.readText(new File(folder, SUMS)).split("\r\n|\r|\n")) {
+      int space = line.indexOf("  ");
+      if (space >= 0 && space + 2 < line.length()) {
+        listed.put(line.substring(space + 2), line.substring(0, space));
       }
-      File file = new File(folder, parts[1]);
-      if (!file.isFile() || !sha256(file).equals(parts[0])) {
-        throw new IOException(parts[1] + " is missing or was changed; export or copy the artefact again");
-      }
-      model |= parts[1].startsWith("model.");
     }
-    if (!model) {
-      throw new IOException("SHA256SUMS does not cover the model; export the artefact again");
+    for (String name : new String[] {"io.json", model, "vocab.txt", "tokenizer.json"}) {
+      if (!listed.containsKey(name)) {
+        throw new IOException(SUMS + " does not list " + name + "; export the artefact again");
+      }
+    }
+    for (Map.Entry<String, String> entry : listed.entrySet()) {
+      String name = entry.getKey();
+      boolean outside = name.contains("/") || name.equals(".") || name.equals("..");
+      if (outside || name.length() > LONGEST_NAME || !Fields.isPrintable(name)) {
+        throw new IOException(SUMS + " has an entry that is not a file name; export the artefact again");
+      }
+      File file = new File(folder, name);
+      Files.check(file);
+      if (!sha256(file).equals(entry.getValue())) {
+        throw new IOException(name + " was changed; export or copy the artefact again");
+      }
     }
   }
 

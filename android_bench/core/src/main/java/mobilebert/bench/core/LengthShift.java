@@ -1,13 +1,14 @@
 package mobilebert.bench.core;
 
 import java.io.IOException;
-import java.util.List;
-import java.util.Map;
 
-/** The length prior taken out of a score: mobilebert_runtime/length_shift.py, number for number. */
+/** The length prior taken out of a score: mobilebert_runtime/length_shift.py, number for number. Immutable: threads may share one. */
 public final class LengthShift {
   /** Adds nothing. */
   public static final LengthShift NONE = new LengthShift(new double[3], new double[4]);
+
+  static final double FLOAT32 = 3.4e38;
+  private static final double MOST_ADDED = 100;
 
   private final double[] quartiles;
   private final double[] added;
@@ -17,8 +18,13 @@ public final class LengthShift {
     this.added = added;
   }
 
-  LengthShift(Map<String, Object> data) throws IOException {
-    this(numbers(data, "quartiles", 3), numbers(data, "added", 4));
+  LengthShift(Fields fields) throws IOException {
+    this(fields.numbers("quartiles", 3, 0, FLOAT32), fields.numbers("added", 4, -MOST_ADDED, MOST_ADDED));
+    for (int i = 1; i < quartiles.length; i++) {
+      if (quartiles[i] < quartiles[i - 1]) {
+        throw fields.fault("quartiles do not ascend");
+      }
+    }
   }
 
   /** What a pair's lengths add to the log-odds of the positive label; 0 where a text has no words. */
@@ -63,17 +69,5 @@ public final class LengthShift {
         || c == 0x202F
         || c == 0x205F
         || c == 0x3000;
-  }
-
-  private static double[] numbers(Map<String, Object> data, String name, int count) throws IOException {
-    List<?> values = ArtefactCard.list(data, name);
-    double[] numbers = new double[count];
-    for (int i = 0; i < count; i++) {
-      if (values.size() != count || !(values.get(i) instanceof Double)) {
-        throw new IOException("io.json: " + name + " is not " + count + " numbers; export the artefact again");
-      }
-      numbers[i] = (Double) values.get(i);
-    }
-    return numbers;
   }
 }

@@ -2,7 +2,7 @@ package mobilebert.bench.core;
 
 import java.util.Arrays;
 
-/** Two texts as the network reads them: [CLS] a [SEP] b [SEP], the longer text cut first, padded to a length. */
+/** Two texts as the network reads them: [CLS] a [SEP] b [SEP], the longer text cut first, padded to a length. Immutable: threads may share one. */
 public final class PairEncoder {
   private static final int SPECIAL_TOKENS = 3;
 

@@ -1,9 +1,13 @@
 package mobilebert.bench.core;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.Reader;
+import java.io.StringReader;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -13,36 +17,52 @@ import java.util.Map;
  */
 public final class WordPiece {
   /** A longer word becomes one unknown token. */
-  private static final int LONGEST_WORD = 100;
+  static final int LONGEST_WORD = 100;
 
   private static final String[] SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
   private final Map<String, Integer> vocabulary;
   private final TextNormalizer normalizer = new TextNormalizer();
+  private final List<String> special;
   private final int unknown;
 
   private WordPiece(Map<String, Integer> vocabulary) throws IOException {
     this.vocabulary = vocabulary;
+    special = new ArrayList<String>();
     for (String token : SPECIAL) {
-      if (!vocabulary.containsKey(token)) {
+      if (vocabulary.containsKey(token)) {
+        special.add(token);
+      } else if (!token.equals("[MASK]")) {
         throw new IOException("vocab.txt has no " + token + "; it is not a BERT WordPiece vocabulary");
       }
     }
     unknown = vocabulary.get("[UNK]");
   }
 
-  /** Reads vocab.txt: one token a line, the line number is its id. */
-  public static WordPiece read(Reader source) throws IOException {
+  /** Reads vocab.txt of an artefact folder; throws where tokenizer.json, which Python reads, says something else. */
+  public static WordPiece read(File folder) throws IOException {
+    Map<String, Integer> vocabulary = vocabulary(new StringReader(Files.readText(new File(folder, "vocab.txt"))));
+    TokenizerFile.check(new File(folder, "tokenizer.json"), vocabulary);
+    return new WordPiece(vocabulary);
+  }
+
+  /** Reads the text of vocab.txt: one token a line, the line number is its id. */
+  static WordPiece read(Reader source) throws IOException {
+    return new WordPiece(vocabulary(source));
+  }
+
+  private static Map<String, Integer> vocabulary(Reader source) throws IOException {
     Map<String, Integer> vocabulary = new HashMap<String, Integer>(65536);
     BufferedReader reader = new BufferedReader(source);
     try {
+      int id = 0;
       for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        vocabulary.put(line, vocabulary.size());
+        vocabulary.put(line, id++);
       }
     } finally {
       reader.close();
     }
-    return new WordPiece(vocabulary);
+    return vocabulary;
   }
 
   /** Id of a special token such as [CLS]. */
@@ -68,8 +88,8 @@ public final class WordPiece {
     return out.toArray();
   }
 
-  private static String specialAt(String text, int at) {
-    for (String token : SPECIAL) {
+  private String specialAt(String text, int at) {
+    for (String token : special) {
       if (text.startsWith(token, at)) {
         return token;
       }

@@ -31,7 +31,7 @@ public final class ArtefactTest {
         floats[i] = (float) logits[i];
       }
       float got = card.probability(floats, (String) row.get("text_a"), (String) row.get("text_b"));
-      double expected = (Double) row.get("probability");
+      double expected = Golden.number(row.get("probability"));
       assertEquals(expected, got, Math.ulp((float) expected));
       assertEquals(row.get("label"), card.label((float) expected));
     }
@@ -41,7 +41,7 @@ public final class ArtefactTest {
   public void bucketsAreReadInBothFormats() throws Exception {
     File folder = temporary.newFolder();
     Map<String, Object> card = card();
-    card.put("seq_len", 32);
+    widen(card);
     card.put("buckets", Json.parse("[{\"seq_len\": 16, \"signature\": \"s16\"}, {\"seq_len\": 32, \"signature\": null}]"));
     Files.writeText(new File(folder, "io.json"), Json.write(card));
     ArtefactCard read = ArtefactCard.read(folder);
@@ -60,7 +60,7 @@ public final class ArtefactTest {
   public void bucketsThatCannotBeAreRefused() throws Exception {
     File folder = temporary.newFolder();
     Map<String, Object> card = card();
-    card.put("seq_len", 32);
+    widen(card);
     for (String lengths : new String[] {"32, 16", "16, 16, 32", "16", "2, 32", ""}) {
       String buckets = "[" + lengths.replaceAll("(\\d+)", "{\"seq_len\": $1, \"signature\": null}") + "]";
       card.put("buckets", Json.parse(buckets));
@@ -69,7 +69,7 @@ public final class ArtefactTest {
     }
     card.put("format", 4);
     Files.writeText(new File(folder, "io.json"), Json.write(card));
-    assertTrue(messageOf(folder, false).contains("another format than 1, 2 and 3"));
+    assertTrue(messageOf(folder, false).contains("format is not from 1 to 3"));
   }
 
   @Test
@@ -94,29 +94,40 @@ public final class ArtefactTest {
     card.put("seq_len", 16);
     card.put("model_file", "../model.tflite");
     Files.writeText(new File(folder, "io.json"), Json.write(card));
-    assertTrue(messageOf(folder, false).contains("outside"));
+    assertTrue(messageOf(folder, false).contains("target and model_file"));
   }
 
   @Test
   public void checksumsCoverTheModelAndFindAChangedFile() throws Exception {
     File folder = temporary.newFolder();
-    assertTrue(messageOf(folder, true).contains("no SHA256SUMS"));
-    Files.writeText(new File(folder, "model.tflite"), "weights");
-    Files.writeText(new File(folder, "vocab.txt"), "[PAD]");
-    String model = Checksums.sha256(new File(folder, "model.tflite")) + "  model.tflite\n";
-    String vocab = Checksums.sha256("[PAD]") + "  vocab.txt\n";
-    Files.writeText(new File(folder, "SHA256SUMS"), vocab);
-    assertTrue(messageOf(folder, true).contains("does not cover the model"));
-    Files.writeText(new File(folder, "SHA256SUMS"), model + vocab);
+    Files.writeText(new File(folder, "io.json"), Json.write(card()));
+    assertTrue(messageOf(folder, true).contains("SHA256SUMS is missing"));
+    StringBuilder sums = new StringBuilder();
+    for (String name : new String[] {"vocab.txt", "tokenizer.json", "model.tflite"}) {
+      Files.writeText(new File(folder, name), name);
+    }
+    for (String name : new String[] {"io.json", "vocab.txt", "tokenizer.json"}) {
+      sums.append(Checksums.sha256(new File(folder, name))).append("  ").append(name).append('\n');
+    }
+    Files.writeText(new File(folder, "SHA256SUMS"), sums.toString());
+    assertTrue(messageOf(folder, true).contains("does not list model.tflite"));
+    sums.append(Checksums.sha256("model.tflite")).append("  model.tflite\n");
+    Files.writeText(new File(folder, "SHA256SUMS"), sums.toString());
     Checksums.verify(folder);
     Files.writeText(new File(folder, "model.tflite"), "Weights");
-    assertTrue(messageOf(folder, true).contains("model.tflite is missing or was changed"));
+    assertTrue(messageOf(folder, true).contains("model.tflite was changed"));
     assertEquals("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", Checksums.sha256("abc"));
   }
 
   private static Map<String, Object> card() throws IOException {
     List<Map<String, Object>> rows = Golden.rows("decisions.json");
     return Json.parseObject(Json.write(rows.get(0).get("card")));
+  }
+
+  /** Another length than the vectors' 16, in every field that says it. */
+  private static void widen(Map<String, Object> card) throws IOException {
+    card.put("seq_len", 32);
+    card.put("inputs", Json.parse(Json.write(card.get("inputs")).replace("[1,16]", "[1,32]")));
   }
 
   private static String messageOf(final File folder, final boolean sums) {

@@ -17,7 +17,7 @@ final class Golden {
   static File file(String name) {
     String folder = System.getProperty("golden");
     if (folder == null) {
-      throw new IllegalStateException("run with -Dgolden=FOLDER; tests/test_phone_core.py writes the vectors");
+      throw new IllegalStateException("run with -Dgolden=FOLDER; tests/android_bench/test_phone_core.py writes the vectors");
     }
     return new File(folder, name);
   }
@@ -26,9 +26,13 @@ final class Golden {
     List<?> values = (List<?>) list;
     double[] found = new double[values.size()];
     for (int i = 0; i < found.length; i++) {
-      found[i] = (Double) values.get(i);
+      found[i] = ((Number) values.get(i)).doubleValue();
     }
     return found;
+  }
+
+  static double number(Object value) {
+    return ((Number) value).doubleValue();
   }
 
   static int[] ints(Object list) {

@@ -17,14 +17,14 @@ public final class StatisticsTest {
       double[] samples = Golden.doubles(row.get("samples"));
       Statistics.Summary got = Statistics.summarise(samples);
       assertEquals(samples.length, got.count);
-      assertEquals((Double) row.get("minimum"), got.minimum, 0);
-      assertEquals((Double) row.get("maximum"), got.maximum, 0);
-      assertEquals((Double) row.get("p50"), got.p50, 0);
-      assertEquals((Double) row.get("p90"), got.p90, 0);
-      assertEquals((Double) row.get("p95"), got.p95, 0);
-      assertEquals((Double) row.get("p99"), got.p99, 0);
-      assertEquals((Double) row.get("mean"), got.mean, 0);
-      assertEquals((Double) row.get("median"), Statistics.median(samples, 0, samples.length), 0);
+      assertEquals(Golden.number(row.get("minimum")), got.minimum, 0);
+      assertEquals(Golden.number(row.get("maximum")), got.maximum, 0);
+      assertEquals(Golden.number(row.get("p50")), got.p50, 0);
+      assertEquals(Golden.number(row.get("p90")), got.p90, 0);
+      assertEquals(Golden.number(row.get("p95")), got.p95, 0);
+      assertEquals(Golden.number(row.get("p99")), got.p99, 0);
+      assertEquals(Golden.number(row.get("mean")), got.mean, 0);
+      assertEquals(Golden.number(row.get("median")), Statistics.median(samples, 0, samples.length), 0);
     }
   }
 
@@ -37,7 +37,7 @@ public final class StatisticsTest {
       for (int i = 0; i < samples.length && settledAfter == 0; i++) {
         settledAfter = warmUp.add(samples[i]) ? i + 1 : 0;
       }
-      assertEquals((Double) row.get("settled_after"), settledAfter, 0);
+      assertEquals(Golden.number(row.get("settled_after")), settledAfter, 0);
     }
   }
 

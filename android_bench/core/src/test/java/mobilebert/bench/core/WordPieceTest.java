@@ -26,7 +26,7 @@ public final class WordPieceTest {
     List<Map<String, Object>> rows = Golden.rows("pairs.json");
     assertTrue("too few vectors: " + rows.size(), rows.size() >= 3000);
     for (Map<String, Object> row : rows) {
-      int length = ((Double) row.get("length")).intValue();
+      int length = (int) Golden.number(row.get("length"));
       PairEncoder.Encoded got = encoder.encode((String) row.get("a"), (String) row.get("b"), length);
       int[] expected = Golden.ints(row.get("ids"));
       String where = Json.write(row);
