@@ -110,7 +110,8 @@ def summarise(runs: Iterable[Operators]) -> tuple[Row, ...]:
         key = operator[0][:2]
         sums[key] += statistics.median(ms for _, _, ms in operator)
         counts[key] += 1
-    total = sum(sums.values())
+    # Operators of a few multiplications may all be shorter than the profiler's microsecond.
+    total = sum(sums.values()) or 1.0
     rows = [Row(*key, counts[key], round(ms, 4), round(ms / total, 4)) for key, ms in sums.items()]
     return tuple(sorted(rows, key=lambda row: -row.ms))
 

@@ -263,7 +263,7 @@ def run_main(*arguments: object) -> int:
 
 def test_command_line(tmp_path, capsys):
     folder = write_artefact(tmp_path / "tiny", "onnx", onnx_model())
-    quick = ("--sessions", 1, "--seconds", 0, "--retries", 0)
+    quick = ("--sessions", 1, "--seconds", 0.01, "--retries", 0)
     assert run_main("bench", folder, *quick, "--out", tmp_path / "r" / "one") == 0
     assert (tmp_path / "r" / "one.png").is_file()
     assert "p50 ms" in capsys.readouterr().out
@@ -282,7 +282,7 @@ def test_command_line(tmp_path, capsys):
     ("arguments", "message"),
     [
         (("bench", "nowhere"), "nowhere"),
-        (("bench", "TINY", "--mode", "random"), "expected padded or text"),
+        (("bench", "TINY", "--mode", "random"), "expected one of padded, text"),
         (("bench", "TINY", "--seq-len", 128), "made for 64 tokens, not 128"),
         (("bench", "TINY", "--python", "/no/such/bin/python"), "no such program"),
         (("bench", "history", "nowhere"), "no records"),
@@ -293,7 +293,7 @@ def test_command_line(tmp_path, capsys):
 def test_bad_requests_are_one_line(tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     folder = write_artefact(tmp_path / "tiny", "onnx", onnx_model())
-    quick = () if arguments[1] == "history" else ("--sessions", 1, "--seconds", 0)
+    quick = () if arguments[1] == "history" else ("--sessions", 1, "--seconds", 0.01)
     assert run_main(*(folder if one == "TINY" else one for one in arguments), *quick) == 2
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith("mobilebert: ")

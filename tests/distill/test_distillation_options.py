@@ -107,10 +107,10 @@ def refused(capsys, *arguments):
 
 
 def test_the_commands_refuse_before_they_read_or_train(folders, tmp_path, capsys):
-    distil = ("distill", "--teacher", MINILM, "--data", tmp_path / "none", "--out", tmp_path / "run")
+    distil = ("distill", "--teacher", MINILM, "--data", tmp_path, "--out", tmp_path / "run")
     student = ("--student", folders / "factored")
     assert "--start shipped" in refused(capsys, *distil, *student, "--start", "shipped")
-    ship = ("ship", "--data", tmp_path / "none", "--out", tmp_path / "ship")
+    ship = ("ship", "--data", tmp_path, "--out", tmp_path / "ship")
     assert "int4" in refused(capsys, *ship, "--quant", "int4")
     assert "--teachers 0" in refused(capsys, *ship, "--teachers", "0")
     assert "matcher 'bert-base' is unknown" in refused(capsys, *ship, "--matcher", "bert-base")

@@ -13,9 +13,11 @@ from mobilebert_runtime import files
 from tests.helpers.toys import toy_pairs, write_pairs
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from mobilebert_export import cli
+# A test run that a shell started in its background ignores Ctrl-C, and so would its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from mobilebert_runtime.files import replacing_folder
 
 def slow(*arguments, **options):

@@ -300,7 +300,7 @@ def test_command_takes_the_rules_of_a_search_and_counts_without_weights(dense_di
         (["--preset", "8", "--search"], "give one of"),
         (["--search"], "--max-parameters"),
         (["--search", "--max-parameters", "10"], "raise a limit"),
-        (["--preset", "8", "--rank", "0", "--dry-run"], "rank is 0"),
+        (["--preset", "8", "--rank", "0", "--dry-run"], "--rank 0: expected from 1"),
         (["--factors", "none.json", "--dry-run"], "no such file"),
         (["--factors", "{file}", "--dry-run"], "not a JSON list of rules"),
         (["--preset", "8", "--out", "{directory}"], "exists already"),

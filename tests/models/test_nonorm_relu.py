@@ -13,7 +13,7 @@ from distill.task.task_distillation import distil
 from mobilebert_export.commands.rewrite import rewrite as command
 from mobilebert_runtime.errors import ModelError, OptionError, OutputError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import EncoderConfig, build, load_pretrained, save_pretrained
+from models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
 from models.convert.nonorm_relu import fit_linear, fit_no_norm, rewrite
 from tests.helpers import small_matcher
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
@@ -172,7 +172,7 @@ def teacher(tmp_path_factory):
     config = TrainingConfig(epochs=14, batch_size=8, learning_rate=3e-3)
     source, loss = LengthBuckets(encoded.lengths, collate), supervised(torch.nn.functional.cross_entropy)
     train(model, source, loss, config, folder / "run", name="teacher")
-    save_pretrained(model, folder / "model", tokenizer_from=MINILM)
+    save_pretrained(model, folder / "model", tokenizer_from=MINILM, settings=MatcherSettings())
     return model, tokenizer, folder / "model"
 
 
@@ -222,7 +222,7 @@ def test_command_records_accuracy_before_after_fit_and_after_recovery(teacher, t
 
 def test_a_rewritten_matcher_exports_and_the_runtime_agrees_with_pytorch(tmp_path):
     copy, _ = rewrite(randomise(build(SMALL, seed=0)), calibration())
-    save_pretrained(copy, tmp_path / "model", tokenizer_from=MINILM)
+    save_pretrained(copy, tmp_path / "model", tokenizer_from=MINILM, settings=MatcherSettings())
     report = small_matcher.report(
         "tflite", "none", tmp_path / "artefact", model=str(tmp_path / "model"), seq_len=32, buckets=(32,)
     )  # raises where TFLite and PyTorch differ

@@ -25,6 +25,7 @@ SMALL_BERT = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_he
 
 
 def run(out, config=CONFIG):
+    torch.set_num_threads(1)  # as in a process of its own, whatever commands ran in this one before
     matcher = EncoderMatcher(build(SMALL_BERT, seed=0), MINILM, arch="small")
     examples = Examples(*toy_pairs(), groups=None)
     record = fit(matcher, examples, examples, config, out, swap=True)
