@@ -45,7 +45,7 @@ class Weights:
 
     @staticmethod
     def unit(name: str) -> str:
-        """Over what a loss is a mean: a field of `training.config.LossNormalizers`."""
+        """Over what a loss is a mean: a field of `training.training_config.LossNormalizers`."""
         return "tokens" if name in LAYER_LOSSES else "masked" if name.startswith("mlm") else "sequences"
 
     @property

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from mobilebert_runtime.errors import DataError, OptionError
-from training.config import TrainingConfig
+from training.training_config import TrainingConfig
 
 # A batch is drawn from a window of this many batches sorted by length: little padding, still shuffled.
 _WINDOW = 50

@@ -24,8 +24,8 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
-from training.config import ResumeError
 from training.record import Record
+from training.training_config import ResumeError
 
 _WHOLE = StateDictOptions(full_state_dict=True)
 

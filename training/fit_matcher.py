@@ -15,10 +15,10 @@ from torch.nn import functional as F
 from matching.data.datasets import Examples
 from matching.evaluation import metrics
 from training.batches import Batch, LengthBuckets
-from training.config import TrainingConfig
 from training.encoded_pairs import swap_flags
 from training.matchers import Matcher
 from training.trainer import supervised, train
+from training.training_config import TrainingConfig
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from matching.data.glue import Task, TaskData, task_figures
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
 from training.batches import Batch, LengthBuckets
-from training.config import TrainingConfig
 from training.encoded_pairs import EncodedPairs, predict_logits, swap_flags
 from training.trainer import supervised, train
+from training.training_config import TrainingConfig
 
 MAX_LENGTH = 128  # tokens, as BERT fine-tunes GLUE
 

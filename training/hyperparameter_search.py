@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_runtime.files import write_json
-from training.config import ResumeError, TrainingConfig
+from training.training_config import ResumeError, TrainingConfig
 
 
 @dataclass(frozen=True)

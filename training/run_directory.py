@@ -12,7 +12,7 @@ import numpy as np
 from torch import nn
 
 from mobilebert_runtime.files import write_json
-from training.config import ResumeError
+from training.training_config import ResumeError
 
 RUN = "run.json"
 

@@ -16,10 +16,10 @@ from matching.evaluation import squad_metrics
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import SpanQA
 from training.batches import Batch, LengthBuckets, Tensors
-from training.config import LossNormalizers, TrainingConfig
 from training.encoded_pairs import padded
 from training.inference import batches_by_length
 from training.trainer import Parts, train
+from training.training_config import LossNormalizers, TrainingConfig
 
 ANSWER_LENGTH = 30  # tokens of the longest answer that is looked for
 CANDIDATES = 20  # best starts and ends of a window that are paired up

@@ -29,8 +29,8 @@ from mobilebert_runtime.errors import OptionError
 from models.layers import Encoder
 from training.batches import BatchSource, Tensors, unit_counts
 from training.checkpoint import Checkpoint, whole_state
-from training.config import OPTIMISERS, LossNormalizers, TrainingConfig, require_bf16
 from training.record import Record
+from training.training_config import OPTIMISERS, LossNormalizers, TrainingConfig, require_bf16
 
 Parts = dict[str, Tensor]
 # From a model, a micro-batch and its normalizers: the loss and its parts, each times its normaliser.

@@ -20,8 +20,8 @@ from distill.pretraining.strategies import PretrainingStage
 from mobilebert_runtime.errors import ModelError
 from models import PretrainingHead
 from models.layers import EncoderOutput
-from training.config import LossNormalizers
 from training.trainer import Parts
+from training.training_config import LossNormalizers
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 

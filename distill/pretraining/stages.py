@@ -21,9 +21,9 @@ from distill.pretraining.strategies import PretrainingStage, stages, strategy
 from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, PretrainingHead, build, save_pretrained
 from training.batches import DrawnExamples
-from training.config import TrainingConfig
 from training.run_directory import claim, weights_hash
 from training.trainer import checkpoint_activations, parameter_groups, processes, train
+from training.training_config import TrainingConfig
 
 _AT_A_TIME = 32  # development examples in a batch
 

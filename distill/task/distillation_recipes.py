@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from distill.losses import Weights
 from mobilebert_runtime.errors import OptionError
-from training.config import TrainingConfig
+from training.training_config import TrainingConfig
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from distill.losses import Weights
 from distill.task.distillation_recipes import Recipe, Stage
 from mobilebert_runtime.errors import OptionError
-from training.config import TrainingConfig
+from training.training_config import TrainingConfig
 
 _TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
 _TASK = Weights(soft_labels=1.0, hard_labels=0.2)

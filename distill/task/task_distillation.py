@@ -20,10 +20,10 @@ from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
 from models.layers import Encoder, EncoderOutput, additive_mask
 from training.batches import Batch, LengthBuckets, Tensors
-from training.config import LossNormalizers
 from training.encoded_pairs import EncodedPairs, dev_figures, swap_flags
 from training.run_directory import claim, values_hash, weights_hash
 from training.trainer import Loss, Parts, train
+from training.training_config import LossNormalizers
 
 
 @dataclass(frozen=True)

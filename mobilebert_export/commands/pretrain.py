@@ -71,8 +71,8 @@ def pretrain(
     from mobilebert_runtime.files import refuse_finished
     from models import PretrainingHead
     from models.layers import Encoder
-    from training.config import TrainingConfig
     from training.trainer import processes
+    from training.training_config import TrainingConfig
 
     refuse_finished(out / "model", force=force)
     shards = Corpus(corpus)

@@ -50,12 +50,12 @@ from studies.debiasing.methods import (
 )
 from studies.debiasing.report import draw, page
 from training.batches import Batch, LengthBuckets, Tensors
-from training.config import LossNormalizers, ResumeError, TrainingConfig
 from training.encoded_pairs import swap_flags
 from training.fit_matcher import TRAINING
 from training.initial_model import start_directory, start_model
 from training.matchers import WORD_NETWORKS, EncoderMatcher, Matcher, build_matcher, load_matcher
 from training.trainer import Parts, train
+from training.training_config import LossNormalizers, ResumeError, TrainingConfig
 
 # Mined pairs that are labelled for each one that augmentation lacks, by the label it lacks: of pairs mined
 # from QQP whose lengths diverge most (CAT4) the shipped matcher calls 6% equal, of the others 14%.

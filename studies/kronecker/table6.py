@@ -45,9 +45,9 @@ from studies.common.records import Json, read_all, read_json, recorded
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
 from studies.kronecker.factorisations import FACTORISATIONS, Rules
 from studies.kronecker.report import draw, summarise
-from training.config import TrainingConfig
 from training.encoded_pairs import predict_logits
 from training.run_directory import values_hash, weights_hash
+from training.training_config import TrainingConfig
 
 # Training pairs whose texts fitted factors are fitted to.
 _FITTING_PAIRS = 1000

@@ -22,7 +22,7 @@ from distill.pretraining.pretraining_loss import PretrainingLoss
 from distill.pretraining.strategies import STRATEGIES, stages
 from mobilebert_runtime.files import write_json
 from studies.common.script import run
-from training.config import LossNormalizers
+from training.training_config import LossNormalizers
 
 BATCH, LENGTH, GUESSED = 8, 128, 19  # 15% of 125 tokens
 PRESETS = {"minilm-l6": "BertForPreTraining", "matcher-m": "MobileBertForPreTraining"}

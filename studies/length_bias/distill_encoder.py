@@ -34,9 +34,9 @@ from studies.common.script import Force, Threads, console, run, shown
 from studies.length_bias.representations import MAX_LENGTH, bert_representations, mean_pooled
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs
 from training.batches import LengthBuckets, Tensors
-from training.config import LossNormalizers, TrainingConfig
 from training.encoded_pairs import padded
 from training.trainer import Parts, train
+from training.training_config import LossNormalizers, TrainingConfig
 
 SENTENCE_WORDS = range(3, 31)
 NAME = "representations"  # of the stage: its record is representations.json

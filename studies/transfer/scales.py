@@ -7,7 +7,7 @@ from typing import Any
 
 from mobilebert_runtime.errors import OptionError
 from models import EncoderConfig
-from training.config import TrainingConfig
+from training.training_config import TrainingConfig
 
 # LayerNorm and GELU: "the operational optimizations are removed in these experiments" (section 4.6.3).
 _PLAIN = EncoderConfig(

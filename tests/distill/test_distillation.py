@@ -19,7 +19,7 @@ from tests.helpers.captured import MASK, draw, tokens
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs
-from training.config import ResumeError
+from training.training_config import ResumeError
 
 SHAPE = (2, 5, 7)  # B, T, N
 TEACHER = EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, vocab_size=30522)

@@ -21,7 +21,7 @@ from models.config import KroneckerRule
 from tests.helpers.networks import randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
-from training.config import LossNormalizers, ResumeError, TrainingConfig
+from training.training_config import LossNormalizers, ResumeError, TrainingConfig
 
 LAYERS = 3
 STUDENT = EncoderConfig(

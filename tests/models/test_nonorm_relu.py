@@ -20,9 +20,9 @@ from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
 from training.batches import LengthBuckets
-from training.config import TrainingConfig
 from training.encoded_pairs import EncodedPairs, predict_logits
 from training.trainer import supervised, train
+from training.training_config import TrainingConfig
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
 

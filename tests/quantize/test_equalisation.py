@@ -17,7 +17,7 @@ from quantize.equalisation import equalise, measure_channels
 from quantize.kronecker_costs import costs_of
 from quantize.kronecker_lowering import lower
 from quantize.recipes import find_recipe
-from studies.latency.equalisation import scale_norms
+from studies.latency.equalisation_effect import scale_norms
 from tests.helpers.tiny_networks import encoded, randomise, tiny
 
 

@@ -13,7 +13,7 @@ from studies.transfer.report import ROWS, mlm_curve, page, summarise
 from studies.transfer.scales import SCALES, scale
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
-from training.config import ResumeError
+from training.training_config import ResumeError
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from studies.common import script
 from studies.debiasing.compare import Comparison, RunConfig, main
 from studies.debiasing.report import draw, page
 from tests.helpers.small_matcher import model_directory
-from training.config import ResumeError
 from training.fit_matcher import TRAINING
+from training.training_config import ResumeError
 
 pytestmark = pytest.mark.slow
 

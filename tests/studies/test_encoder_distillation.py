@@ -35,7 +35,7 @@ from studies.length_bias.distill_encoder import (
 from studies.length_bias.representations import bert_representations, mean_pooled
 from tests.helpers.networks import padded_batch, randomise
 from tests.helpers.texts import MINILM
-from training.config import TrainingConfig
+from training.training_config import TrainingConfig
 
 TEACHER = EncoderConfig(
     hidden_size=48,

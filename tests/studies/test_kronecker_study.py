@@ -33,8 +33,8 @@ from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
 from tests.helpers.toys import toy_pairs, write_pairs
 from training.batches import Batch
-from training.config import LossNormalizers
 from training.encoded_pairs import EncodedPairs
+from training.training_config import LossNormalizers
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,9 @@ from mobilebert_runtime.errors import DataError, OptionError, OutputError
 from models import EncoderConfig, build, load_pretrained, save_pretrained
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
-from training.config import ResumeError
 from training.hyperparameter_search import Cell, grid, search
 from training.initial_model import start_model
+from training.training_config import ResumeError
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64)
 

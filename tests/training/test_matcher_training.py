@@ -11,10 +11,10 @@ from matching.data.datasets import find_data, training_part
 from mobilebert_export.cli import main
 from tests.helpers.biased_data import examples, use_small_vectors, write_data_sets
 from training.batches import LengthBuckets
-from training.config import TrainingConfig
 from training.fit_matcher import fit, loop_config, settings_of
 from training.matchers import build_matcher
 from training.trainer import supervised, train
+from training.training_config import TrainingConfig
 
 FAST = TrainingConfig(epochs=12, batch_size=16, learning_rate=5e-3, weight_decay=0.0, checkpoint_every=3)
 

@@ -11,8 +11,8 @@ from matching.evaluation.squad_metrics import best_threshold, evaluate, exact_ma
 from mobilebert_runtime.errors import DataError
 from models import EncoderConfig, build
 from tests.helpers.texts import MINILM
-from training.config import TrainingConfig
 from training.squad_finetuning import answer, best_span, finetune_squad, squad_figures
+from training.training_config import TrainingConfig
 
 SMALL = EncoderConfig(
     hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64, hidden_dropout_prob=0.0

@@ -28,12 +28,12 @@ from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
 from tests.helpers.toys import toy_pairs
 from training.batches import DrawnExamples, LengthBuckets
-from training.config import LossNormalizers, ResumeError, TrainingConfig
 from training.fit_matcher import fit
 from training.lamb import Lamb
 from training.matchers import EncoderMatcher
 from training.trainer import checkpoint_activations, supervised
 from training.trainer import train as run
+from training.training_config import LossNormalizers, ResumeError, TrainingConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = TrainingConfig(

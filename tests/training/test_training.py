@@ -15,10 +15,10 @@ from models import EncoderConfig, build
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs
 from training.batches import LengthBuckets
-from training.config import ResumeError, TrainingConfig
 from training.encoded_pairs import predict_logits
 from training.fit_matcher import fit
 from training.matchers import EncoderMatcher
+from training.training_config import ResumeError, TrainingConfig
 
 CONFIG = TrainingConfig(epochs=3, batch_size=8, learning_rate=3e-3, checkpoint_every=4, evaluate_every=5)
 SMALL_BERT = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)

@@ -1,6 +1,6 @@
 """What folding and equalisation do to int8 TFLite: the shipped matcher, also with its norms scaled.
 
-    python -m studies.latency.equalisation ../shared/data/qqp/test.tsv --out results/quantize
+    python -m studies.latency.equalisation_effect ../shared/data/qqp/test.tsv --out results/quantize
 
 Every variant is converted, quantised with the int8 recipe on the bundled calibration pairs and run on the
 first pairs of the file; its logits are compared with those of the PyTorch model.
