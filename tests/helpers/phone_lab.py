@@ -24,8 +24,8 @@ from pathlib import Path
 import adbutils
 
 from android_bench.host import condition
-from android_bench.runner.bundle import sha256
 from mobilebert_export import cli
+from mobilebert_runtime.files import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -140,7 +140,13 @@ class Lab:
                 entry.size = len(content)
                 tar.addfile(entry, io.BytesIO(content))
         machine = platform.machine()
-        facts = {"target": "onnx", "machine": machine, "abi": machine, "versions": {}, "sha256": sha256(path)}
+        facts = {
+            "target": "onnx",
+            "machine": machine,
+            "abi": machine,
+            "versions": {},
+            "sha256": file_sha256(path),
+        }
         path.with_suffix(".json").write_text(json.dumps(facts))
         return path
 

@@ -60,7 +60,7 @@ def test_tflite_file_is_as_large_as_the_shared_parameters(tmp_path):
 
 def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
     from mobilebert_export.loading import load_model
-    from mobilebert_runtime.errors import OptionError
+    from mobilebert_runtime.errors import ModelError
     from models import save_pretrained
     from tests.helpers.texts import inflected_lines as text
     from training.tokenizer_training import train_vocabulary
@@ -68,7 +68,7 @@ def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
     train_vocabulary(text(100), "sentencepiece", 60, tmp_path / "pieces")
     save_pretrained(build(SMALL, seed=0), tmp_path / "m", tokenizer_from=tmp_path / "pieces")
     assert (tmp_path / "m" / "spiece.model").is_file()
-    with pytest.raises(OptionError, match=r"no vocab\.txt.*--kind wordpiece.*write_float_tflite"):
+    with pytest.raises(ModelError, match=r"no vocab\.txt.*--kind wordpiece.*write_float_tflite"):
         load_model(str(tmp_path / "m"))
 
 

@@ -127,7 +127,7 @@ def test_auto_takes_the_faster_form_by_the_cost_model_of_its_recipe():
 
 def test_unknown_form_and_a_model_without_kronecker_layers_are_errors(tmp_path, capsys):
     for model, form, message in (
-        (directory("kronecker"), "fast", "'fast' is unknown; expected one of auto, factored, materialised"),
+        (directory("kronecker"), "fast", "fast: unknown; expected one of auto, factored, materialised"),
         (small_matcher.model_directory(), "factored", "has no Kronecker layers"),
     ):
         with pytest.raises(SystemExit) as end:

@@ -125,6 +125,7 @@ def test_task_stage_is_the_weighted_sum_of_all_five_terms_and_reads_the_swapped_
     p, q = theirs.softmax(-1), ours.softmax(-1)
     soft = (p * (p / q).log()).sum() / 6
     hard = -sum(q[i, labels[i]].log() for i in range(6) if labels[i] != UNLABELLED) / 6
+    parts = {name: value.item() for name, value in parts.items()}
     assert parts["soft_labels"] == pytest.approx(soft.item(), rel=1e-9)
     assert parts["hard_labels"] == pytest.approx(hard.item(), rel=1e-9)
     assert set(parts) == {name for name, weight in asdict(stage.weights).items() if weight}
@@ -162,7 +163,8 @@ def setting(teacher, tmp_path_factory):
     data.mkdir()
     for seed, (part, count) in enumerate({"train": 16, "dev": 12, "test": 20}.items()):
         write_pairs(data / f"{part}.tsv", *toy_pairs(count, seed=seed))
-    models.save_pretrained(teacher, folder / "taught" / "model", tokenizer_from=MINILM)
+    settings = models.MatcherSettings()
+    models.save_pretrained(teacher, folder / "taught" / "model", tokenizer_from=MINILM, settings=settings)
     models.save_pretrained(build(CONFIG, None, seed=3), folder / "encoder", tokenizer_from=MINILM)
     (folder / "text.txt").write_text(text(60))
     build_corpus([folder / "text.txt"], MINILM, folder / "shards", Packing(seq_len=32))
