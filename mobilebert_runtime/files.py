@@ -80,14 +80,13 @@ def _swap(building: Path, out: Path) -> None:
         building.rename(out)
         return
     aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old-{_owner()}-", dir=out.parent))
-    out.rename(aside / out.name)
     try:
+        out.rename(aside / out.name)
         building.rename(out)
-    except OSError:
-        (aside / out.name).rename(out)
-        aside.rmdir()
-        raise
-    shutil.rmtree(aside)
+    finally:  # also where Ctrl-C or SIGTERM comes in between
+        if not out.exists():
+            (aside / out.name).rename(out)
+        shutil.rmtree(aside)
 
 
 def _clear_stale(out: Path) -> None:

@@ -24,6 +24,7 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
+from mobilebert_runtime.files import replacing
 from training.record import Record
 from training.training_config import ResumeError
 
@@ -57,12 +58,7 @@ class Checkpoint:
             "best": best,
         }
         if self._accelerator.is_main_process:
-            partial = self.path.with_name(f".{self.path.name}.partial")
-            with partial.open("wb") as file:
-                torch.save(state, file)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.path)
+            save_whole(state, self.path)
         self._accelerator.wait_for_everyone()
 
     def resume(self, record: Record, *, needs_random_state: bool) -> tuple[int, dict[str, Tensor]]:
@@ -102,6 +98,14 @@ class Checkpoint:
         self._accelerator.wait_for_everyone()
         if self._accelerator.is_main_process:
             self.path.unlink(missing_ok=True)
+
+
+def save_whole(state: Any, path: Path) -> None:
+    """`torch.save`, under a temporary name until all of it is on the disk; an earlier file is replaced."""
+    with replacing(path, force=True) as partial, partial.open("wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def whole_state(model: nn.Module) -> dict[str, Tensor]:

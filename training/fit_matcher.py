@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,7 @@ def fit(
     *,
     swap: bool = False,
     metadata: dict[str, Any] | None = None,
+    keep: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Cross-entropy training in place; returns the record of `training.trainer.train`.
 
@@ -87,6 +89,7 @@ def fit(
         out: directory for the record (finetune.json) and the checkpoint of an interrupted run.
         swap: see `TrainingSettings`.
         metadata: what else the record shall say.
+        keep: writes the trained matcher, see `training.trainer.train`.
 
     Raises:
         ResumeError: `out` holds a checkpoint of another configuration.
@@ -108,6 +111,7 @@ def fit(
         evaluate=lambda: dev_figures(matcher, dev),
         select="dev_map" if dev.groups is not None else "dev_log_likelihood",
         metadata=metadata,
+        keep=keep,
     )
 
 

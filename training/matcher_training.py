@@ -58,6 +58,9 @@ def train_matcher(
     matcher = build_matcher(arch, num_labels=labels, seed=seed, init=init, max_tokens=changed.max_tokens)
     metadata |= {"arch": arch, "data": folder.name, "train_set": train_set, "threads": threads}
     config = loop_config(changed, len(examples), seed)
-    fit(matcher, examples, dev, config, out, swap=changed.swap, metadata=metadata)
-    matcher.save(out / "model", fit_settings(matcher.predict(dev.pairs), dev.labels))
+
+    def keep() -> None:
+        matcher.save(out / "model", fit_settings(matcher.predict(dev.pairs), dev.labels))
+
+    fit(matcher, examples, dev, config, out, swap=changed.swap, metadata=metadata, keep=keep)
     return out / "model"

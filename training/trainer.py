@@ -50,6 +50,7 @@ def train(
     evaluate: Callable[[], dict[str, float]] | None = None,
     select: str | None = None,
     metadata: dict[str, Any] | None = None,
+    keep: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Optimise `model` in place and return the record, also written to `out`/`name`.json.
 
@@ -70,6 +71,7 @@ def train(
         select: with `patience`, the figure whose highest value marks the best weights; these are left in
             `model`, and `best_step` of the record says where they are from.
         metadata: what else the record shall say.
+        keep: writes the trained `model`, by all processes; the checkpoint goes only when it is written.
 
     Raises:
         OptionError: the batch does not divide among the processes, a dtype that this machine has not, or the
@@ -120,6 +122,8 @@ def train(
         record.values |= {"steps_run": step, "best_step": record.best(select)["step"]}
     model.to(home).eval()
     record.close()
+    if keep:
+        keep()
     saved.remove()
     accelerator.free_memory()
     return record.values

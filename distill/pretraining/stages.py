@@ -19,8 +19,10 @@ from distill.pretraining.pretraining_loss import PretrainingLoss, forward, train
 from distill.pretraining.shards import Corpus
 from distill.pretraining.strategies import PretrainingStage, stages, strategy
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.files import replacing
 from models import EncoderConfig, PretrainingHead, build, save_pretrained
 from training.batches import DrawnExamples
+from training.checkpoint import save_whole
 from training.run_directory import claim, weights_hash
 from training.trainer import checkpoint_activations, parameter_groups, processes, train
 from training.training_config import TrainingConfig
@@ -174,6 +176,8 @@ def _stage(
     kept = out / f"{stage.name}.weights"
     if kept.is_file():
         student.load_state_dict(torch.load(kept, weights_only=True))
+        if processes().is_main_process:
+            kept.with_suffix(".checkpoint").unlink(missing_ok=True)  # of a run that was killed here
         return json.loads((out / f"{stage.name}.json").read_text(encoding="utf-8"))
     config = replace(plan.engine, steps=stage.steps)
     groups = parameter_groups(trained(student, stage), config.weight_decay)
@@ -190,7 +194,14 @@ def _stage(
         {"corpus": examples.corpus.fingerprint},
         workers,
     )
-    record = train(
+
+    def keep() -> None:
+        state = processes()
+        if state.is_main_process:
+            save_whole(student.state_dict(), kept)
+        state.wait_for_everyone()
+
+    return train(
         student,
         source,
         PretrainingLoss(student, teacher, stage),
@@ -200,14 +211,8 @@ def _stage(
         parameters=parameters,
         evaluate=(lambda: evaluate(student, held_out)) if evaluates else None,
         metadata=known,
+        keep=keep,
     )
-    state = processes()
-    if state.is_main_process:
-        growing = kept.with_suffix(".partial")
-        torch.save(student.state_dict(), growing)
-        growing.replace(kept)
-    state.wait_for_everyone()
-    return record
 
 
 def _development(
@@ -239,4 +244,5 @@ def draw_curves(records: Sequence[dict[str, Any]], path: Path) -> None:
         axes.axvline(start_step, color="0.85", linewidth=0.8, zorder=0)
     axes.set(xlabel="update", ylabel="training loss of the stage")
     axes.legend(fontsize="small", ncols=2)
-    figure.savefig(path, dpi=120)
+    with replacing(path, force=True) as partly:
+        figure.savefig(partly, dpi=120, format="png")

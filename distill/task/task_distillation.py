@@ -20,6 +20,7 @@ from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
 from models.layers import Encoder, EncoderOutput, additive_mask
 from training.batches import Batch, LengthBuckets, Tensors
+from training.checkpoint import save_whole
 from training.encoded_pairs import EncodedPairs, dev_figures, swap_flags
 from training.run_directory import claim, values_hash, weights_hash
 from training.trainer import Loss, Parts, train
@@ -88,6 +89,7 @@ def distil(
         kept = out / f"{stage.name}.weights"
         if kept.is_file():
             student.load_state_dict(torch.load(kept, weights_only=True))
+            kept.with_suffix(".checkpoint").unlink(missing_ok=True)  # of a run that was killed here
             continue
         freeze(student, frozen=False)
         freeze(student.classifier, frozen=not stage.trains_head)
@@ -101,11 +103,18 @@ def distil(
             stage_targets = TaskTargets(logits, np.ones(len(pairs)))
         source, loss = stage_loss(stage, teacher, tokenizer, encoded, labels, stage_targets)
         known = (metadata or {}) | {"weights": asdict(stage.weights)}
-        records.append(
-            train(student, source, loss, stage.loop, out, name=stage.name, evaluate=evaluate, metadata=known)
+        record = train(
+            student,
+            source,
+            loss,
+            stage.loop,
+            out,
+            name=stage.name,
+            evaluate=evaluate,
+            metadata=known,
+            keep=lambda: save_whole(student.state_dict(), kept),  # noqa: B023 (called within this turn)
         )
-        torch.save(student.state_dict(), kept.with_suffix(".partial"))
-        kept.with_suffix(".partial").replace(kept)
+        records.append(record)
     freeze(student, frozen=False)
     student.eval()
     return records
