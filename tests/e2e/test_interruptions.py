@@ -21,7 +21,7 @@ from tests.helpers.toys import toy_pairs, write_pairs
 pytestmark = pytest.mark.slow
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 ENDS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}
-KILLS = {"train-matcher": 8, "distill": 8, "pretrain": 8}
+KILLS = {"export": 6, "train-matcher": 8, "distill": 8, "pretrain": 8}
 TEMPORARY = re.compile(r"\.building-|\.old-|\.partial$|\.checkpoint$|^tmp")
 TEACHER = models.EncoderConfig(
     hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
@@ -107,7 +107,7 @@ def test_killed_commands_keep_the_old_output_and_resume_to_the_bit(name, inputs,
     assert whole.code == 0, whole.error
     expected = hashes(result(name, watch / "whole"))
     assert temporary(watch) == set()
-    assert whole.steps > 3 * CHECKPOINT_EVERY
+    assert whole.steps > 3 * CHECKPOINT_EVERY or name == "export"
     draw = random.Random(name)
     size = whole.moments / KILLS[name]
     counts = Counter()
@@ -131,9 +131,10 @@ def test_killed_commands_keep_the_old_output_and_resume_to_the_bit(name, inputs,
         assert again.code == 0, (at, again.error)
         assert temporary(watch) == set(), at
         assert artefact(hashes(result(name, out))) == artefact(expected), at
-        repeated = killed.steps + again.steps - whole.steps
-        assert 0 <= repeated <= CHECKPOINT_EVERY, (at, killed.steps, again.steps)
-        counts["resumed"] += again.steps < whole.steps
+        if name != "export":
+            repeated = killed.steps + again.steps - whole.steps
+            assert 0 <= repeated <= CHECKPOINT_EVERY, (at, killed.steps, again.steps)
+            counts["resumed"] += again.steps < whole.steps
         counts["kills"] += 1
     print(f"{name}: {dict(counts)}")
 
