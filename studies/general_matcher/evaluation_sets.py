@@ -1,0 +1,104 @@
+"""What the encoders are asked: test pairs, misspelt pairs, look-up among held-out intents, minimal pairs.
+
+Reading it opens the test splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from studies.general_matcher.minimal_pairs import generate
+from studies.general_matcher.noise import Misspeller
+from studies.general_matcher.options import generator
+from studies.general_matcher.texts import held_out_intents, rows
+
+PAIR_SETS = {
+    "twitter_url_test": ("twitter_url/test.tsv", "sentence", "label"),
+    "mrpc_test": ("glue/mrpc/test.tsv", "sentence", "label"),
+    "qqp_test": ("qqp/test.tsv", "question", "label"),
+    "sts_b_test": ("glue/sts-b/test.tsv", "sentence", "score"),
+    "mrpc_dev": ("glue/mrpc/dev.tsv", "sentence", "label"),
+    "qqp_dev": ("qqp/dev.tsv", "question", "label"),
+}
+STORED_PER_INTENT = 30
+
+
+class Texts:
+    """A list of distinct texts and where each one is."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+    def add(self, texts: Sequence[str]) -> np.ndarray:
+        """Positions of some texts."""
+        return np.array([self.index.setdefault(text, len(self.index)) for text in texts], int)
+
+
+def misspelt_pairs(
+    found: list[dict[str, str]], column: str, misspell: Misspeller, step: int
+) -> list[dict[str, str]]:
+    """Pairs with one misspelling in one of the two texts, where a word kept for tests allows it."""
+    out = []
+    for place, row in enumerate(found):
+        number = place * max(1, step)
+        draw = generator(f"typo {number}")
+        side = draw.choice("12")
+        wrong = misspell.one(row[column + side], draw)
+        if wrong != row[column + side]:
+            out.append(row | {column + side: wrong, "clean": str(number)})
+    return out
+
+
+def spread(found: list[dict[str, str]], count: int) -> list[dict[str, str]]:
+    """At most `count` rows, evenly spread."""
+    return found[:: max(1, -(-len(found) // count))]
+
+
+def questions(data: Path, most: int = 10**9) -> tuple[Texts, dict[str, dict[str, np.ndarray]]]:
+    """Every text that is asked for, and by set the positions and labels."""
+    texts, sets = Texts(), {}
+    misspell = Misspeller(data / "typos/words.tsv", test=True)
+    for name, (file, column, label) in PAIR_SETS.items():
+        found = spread(rows(data / file), most)
+        values = np.array([float(r[label]) for r in found])
+        sets[name] = {
+            "left": texts.add([r[column + "1"] for r in found]),
+            "right": texts.add([r[column + "2"] for r in found]),
+        }
+        sets[name]["label"] = values
+        if name in ("qqp_test", "twitter_url_test"):
+            noisy = misspelt_pairs(
+                spread(found, min(2000, most // 2)), column, misspell, -(-len(found) // min(2000, most // 2))
+            )
+            sets[f"typos_{name}"] = {
+                "left": texts.add([r[column + "1"] for r in noisy]),
+                "right": texts.add([r[column + "2"] for r in noisy]),
+                "label": np.array([float(r[label]) for r in noisy]),
+                "clean": np.array([int(r["clean"]) for r in noisy]),
+            }
+    intents = held_out_intents(data)
+    train = [r for r in rows(data / "intents/clinc150/train.tsv") if r["intent"] in intents]
+    stored = [r for i in intents for r in [r for r in train if r["intent"] == i][:STORED_PER_INTENT]]
+    asked = [r for r in rows(data / "intents/clinc150/test.tsv") if r["intent"] in intents]
+    outside = rows(data / "intents/clinc150/test.out_of_scope.tsv")
+    outside, asked = spread(outside, most), spread(asked, most)
+    sets["clinc"] = {
+        "stored": texts.add([r["text"] for r in stored]),
+        "stored_intent": np.array([intents.index(r["intent"]) for r in stored]),
+        "asked": texts.add([r["text"] for r in asked]),
+        "intent": np.array([intents.index(r["intent"]) for r in asked]),
+        "outside": texts.add([r["text"] for r in outside]),
+    }
+    made = list(generate("test", 250, 0))
+    kinds = sorted({p.kind for p in made})
+    sets["minimal"] = {
+        "left": texts.add([p.left for p in made]),
+        "right": texts.add([p.right for p in made]),
+        "label": np.array([p.label for p in made], float),
+        "kind": np.array([kinds.index(p.kind) for p in made]),
+        "kinds": np.array(kinds),
+    }
+    return texts, sets

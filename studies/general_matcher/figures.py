@@ -1,0 +1,106 @@
+"""The figures of an encoder on the sets of `evaluation_sets`, with 95% bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from studies.general_matcher.evaluation_sets import PAIR_SETS
+
+DRAWS = 1000
+
+Figure = Callable[[np.ndarray, np.ndarray], float]  # of labels (N,) and values (N,)
+
+
+def interval(count: int, figure: Callable[[np.ndarray], float], draws: int = DRAWS) -> list[float]:
+    """A figure of all items and its 95% bootstrap interval; `figure` gets positions."""
+    random_ = np.random.default_rng(0)
+    found = [figure(random_.integers(0, count, count)) for _ in range(draws)]
+    return [round(float(v), 4) for v in (figure(np.arange(count)), *np.percentile(found, [2.5, 97.5]))]
+
+
+def auc(labels: np.ndarray, values: np.ndarray) -> float:
+    """Area under the ROC curve by ranks."""
+    ranks, positive = rankdata(values), labels > 0
+    p = positive.sum()
+    return float((ranks[positive].sum() - p * (p + 1) / 2) / (p * (len(labels) - p)))
+
+
+def spearman(labels: np.ndarray, values: np.ndarray) -> float:
+    """Spearman's correlation."""
+    return float(np.corrcoef(rankdata(labels), rankdata(values))[0, 1])
+
+
+def best_threshold(labels: np.ndarray, values: np.ndarray) -> float:
+    """The threshold of the highest accuracy on dev pairs."""
+    order = np.argsort(values)
+    right = np.concatenate([[labels.sum()], labels.sum() + np.cumsum(1 - 2 * labels[order])])
+    at = int(np.argmax(right))
+    ends = np.concatenate([[values[order[0]] - 1e-3], values[order], [values[order[-1]] + 1e-3]])
+    return float((ends[at] + ends[at + 1]) / 2)
+
+
+def figures(
+    sets: dict[str, dict[str, np.ndarray]],
+    vectors: np.ndarray,
+    score: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+) -> dict[str, Any]:
+    """All figures of one model; `score` compares rows of left and right texts, the cosine without."""
+
+    def compare(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return (vectors[left] * vectors[right]).sum(1) if score is None else score(left, right)
+
+    out: dict[str, Any] = {}
+    scores = {n: compare(s["left"], s["right"]) for n, s in sets.items() if "left" in s}
+    for name in PAIR_SETS:
+        labels, values = sets[name]["label"], scores[name]
+        figure = spearman if name.startswith("sts") else auc
+        out[name] = interval(len(labels), partial(_on_rows, figure, labels, values))
+    threshold = best_threshold(sets["qqp_dev"]["label"], scores["qqp_dev"])
+    out["threshold_qqp_dev"] = round(threshold, 4)
+    labels = sets["qqp_test"]["label"]
+    out["qqp_test_accuracy"] = interval(
+        len(labels), lambda i: float(((scores["qqp_test"][i] > threshold) == labels[i]).mean())
+    )
+    for name in ("qqp_test", "twitter_url_test"):
+        noisy = sets[f"typos_{name}"]
+        clean, wrong = scores[name][noisy["clean"]], scores[f"typos_{name}"]
+        flips = (clean > threshold) != (wrong > threshold)
+        out[f"typo_flips_{name}"] = interval(len(flips), partial(_mean_of, flips))
+        right = [((v > threshold) == noisy["label"]).mean() for v in (clean, wrong)]
+        out[f"typo_accuracy_{name}"] = [round(float(v), 4) for v in right]
+        out[f"typo_auc_{name}"] = [round(auc(noisy["label"], v), 4) for v in (clean, wrong)]
+    minimal, values = sets["minimal"], scores["minimal"]
+    for number, kind in enumerate(minimal["kinds"]):
+        own = minimal["kind"] == number
+        hits = (values[own] > threshold) == (minimal["label"][own] > 0)
+        out[f"minimal_{kind}"] = interval(len(hits), partial(_mean_of, hits))
+    out["minimal_auc"] = round(auc(minimal["label"], values), 4)
+    return out | look_up(sets["clinc"], vectors)
+
+
+def look_up(clinc: dict[str, np.ndarray], vectors: np.ndarray) -> dict[str, Any]:
+    """Right intent first and in five among the stored texts of 50 intents; texts out of scope told apart."""
+    similar = vectors[clinc["asked"]] @ vectors[clinc["stored"]].T
+    order = np.argsort(-similar, axis=1)[:, :5]
+    right = clinc["stored_intent"][order] == clinc["intent"][:, None]
+    outside = (vectors[clinc["outside"]] @ vectors[clinc["stored"]].T).max(1)
+    values = np.concatenate([similar.max(1), outside])
+    inside = np.concatenate([np.ones(len(similar)), np.zeros(len(outside))])
+    return {
+        "clinc_first": interval(len(right), lambda i: float(right[i, 0].mean())),
+        "clinc_in_five": interval(len(right), lambda i: float(right[i].any(1).mean())),
+        "clinc_out_of_scope_auc": interval(len(values), lambda i: auc(inside[i], values[i])),
+    }
+
+
+def _mean_of(values: np.ndarray, rows: np.ndarray) -> float:
+    return float(values[rows].mean())
+
+
+def _on_rows(figure: Figure, labels: np.ndarray, values: np.ndarray, rows: np.ndarray) -> float:
+    return figure(labels[rows], values[rows])

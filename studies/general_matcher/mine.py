@@ -1,0 +1,47 @@
+"""Near texts of every labelled text, by the better teacher's vectors (faiss, exact inner product).
+
+pip install faiss-cpu==1.15.1
+python -m studies.general_matcher.mine
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from typer import Option
+
+from mobilebert_runtime.errors import ToolError
+from studies.common.script import console, run
+from studies.general_matcher.options import CACHE, Cache
+from studies.general_matcher.teachers import load_shards, read_texts
+from studies.general_matcher.trunk import HELD, Targets, mapped
+
+
+def main(
+    cache: Cache = CACHE,
+    ranks: Annotated[int, Option(min=1, help="Near texts of each text, from the nearest on.")] = 30,
+) -> None:
+    """Write CACHE/neighbours.npy (N, ranks), -1 where a text has no vector of MPNet yet."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise ToolError("faiss is missing; run `pip install faiss-cpu==1.15.1` first") from error
+    count = len(read_texts(cache / "texts.tsv"))
+    vectors, there = load_shards(cache / "mpnet", count)
+    rows = np.flatnonzero(there)
+    rows = rows[rows >= HELD]
+    found = mapped(vectors[rows], Targets(cache, count, 0.0).map)
+    index = faiss.IndexFlatIP(found.shape[1])
+    index.add(found)
+    _, near = index.search(found, ranks + 1)  # the nearest is the text itself
+    out = np.full((count, ranks), -1, np.int32)
+    out[rows] = rows[near[:, 1:]]
+    partial = cache / "neighbours.partial.npy"
+    np.save(partial, out)
+    partial.replace(cache / "neighbours.npy")
+    console().print(f"{len(rows):,} texts with neighbours")
+
+
+if __name__ == "__main__":
+    run(main)

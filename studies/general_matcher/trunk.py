@@ -1,0 +1,142 @@
+"""The trunk as a sentence encoder, what its vectors are to be, and the losses that say how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from distill.losses import Weights, layer_loss
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models.layers import Encoder, EncoderOutput
+from studies.general_matcher.teachers import MAX_LENGTH, load_shards, mean_pool, padded
+
+HELD = 1024  # the first texts are held out of training, for the development figures
+SIMILARITY = 5.0  # weight of the similarity matrix in `vector_loss`
+TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)  # MobileBERT section 3.5
+
+
+def sentence_vectors(encoder: Encoder, batch: dict[str, Tensor]) -> Tensor:
+    """Normalised mean-pooled vectors (B, H)."""
+    hidden = encoder(**batch).last_hidden_state.float()
+    return F.normalize(mean_pool(hidden, batch["attention_mask"]), dim=-1)
+
+
+def embed(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], size: int = 128) -> np.ndarray:
+    """Vectors (N, H) of some texts, in float32."""
+    rows = tokenizer.ids(list(texts), MAX_LENGTH)
+    order = np.argsort([len(ids) for ids, _ in rows], kind="stable")
+    out = np.zeros((len(rows), encoder.config.hidden_size), np.float32)
+    was_training = encoder.training
+    encoder.eval()
+    with torch.inference_mode():
+        for start in range(0, len(order), size):
+            index = order[start : start + size]
+            out[index] = sentence_vectors(encoder, padded(tokenizer, [rows[i] for i in index])).numpy()
+    encoder.train(was_training)
+    return out
+
+
+def fit_target_map(wide: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """The map (W, H) from a wide teacher's vectors into a narrower space that lies close to `near`.
+
+    The wide vectors' best H dimensions (uncentred principal components: cosines are kept as well as H
+    dimensions can), turned so that they fit `near` best (orthogonal Procrustes).
+
+    Args:
+        wide: (N, W) vectors of the teacher to be followed.
+        near: (M, H) vectors of the same first M texts in the space where the student already is.
+    """
+    wide, near = wide.astype(np.float64), near.astype(np.float64)
+    _, basis = np.linalg.eigh(wide.T @ wide)
+    basis = basis[:, ::-1][:, : near.shape[1]]
+    left, _, right = np.linalg.svd((wide[: len(near)] @ basis).T @ near)
+    return basis @ (left @ right)
+
+
+def mapped(wide: np.ndarray, target_map: np.ndarray) -> np.ndarray:
+    """Normalised targets (N, H) float32."""
+    out = wide.astype(np.float32) @ target_map.astype(np.float32)
+    return out / np.linalg.norm(out, axis=1, keepdims=True)
+
+
+class Targets:
+    """Cached vectors of both teachers as one target in the student's width; grows while they work.
+
+    Args:
+        cache: holds a folder of shards for each teacher.
+        count: texts in all.
+        share: of the near teacher (the one whose layers the student imitates) in the sum of both.
+    """
+
+    def __init__(
+        self, cache: Path, count: int, share: float, near: str = "minilm", wide: str = "mpnet"
+    ) -> None:
+        self.cache, self.count, self.share, self.near, self.wide = cache, count, share, near, wide
+        path = cache / f"map-{wide}-{near}.npy"
+        if not path.is_file():
+            theirs, there = load_shards(cache / wide, count)
+            close, both = load_shards(cache / near, count)
+            both = there & both
+            order = np.concatenate([np.flatnonzero(both), np.flatnonzero(there & ~both)])
+            np.save(path, fit_target_map(theirs[order], close[both]))
+        self.map = np.load(path)
+        self.shards = -1
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read what has been labelled by now."""
+        shards = sum(1 for name in (self.near, self.wide) for _ in (self.cache / name).glob("shard-*.npy"))
+        if shards == self.shards:
+            return
+        self.shards = shards
+        theirs, there = load_shards(self.cache / self.wide, self.count)
+        close, both = load_shards(self.cache / self.near, self.count)
+        self.there = there & both
+        self.values = np.zeros((self.count, self.map.shape[1]), np.float32)
+        blend = self.share * close[self.there].astype(np.float32)
+        blend += (1 - self.share) * mapped(theirs[self.there], self.map)
+        self.values[self.there] = blend / np.linalg.norm(blend, axis=1, keepdims=True)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Labelled texts that may be trained on."""
+        rows = np.flatnonzero(self.there)
+        return rows[rows >= HELD]
+
+
+def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]:
+    """1 − cosine, and the squared difference of the batch's similarity matrices.
+
+    Args:
+        ours: (B, H) unit vectors.
+        target: (B, H) unit vectors.
+
+    Returns:
+        The loss, and its parts by name.
+    """
+    sentence = (1 - (ours * target).sum(1)).mean()
+    similarity = (ours @ ours.T - target @ target.T).square().mean()
+    parts = {"sentence": sentence.item(), "similarity": similarity.item()}
+    return sentence + SIMILARITY * similarity, parts
+
+
+def transfer_loss(
+    target: EncoderOutput, ours: EncoderOutput, mask: Tensor
+) -> tuple[Tensor, dict[str, float]]:
+    """The layer-wise transfer loss of MobileBERT section 3.5, the embedding output counted as a layer.
+
+    Args:
+        target: of the teacher, captured.
+        ours: of the student, captured.
+        mask: (B, T), 1 = token, 0 = padding.
+    """
+    parts = {
+        name: layer_loss(name, target, ours, mask, with_embedding=name != "attention")
+        for name in TRANSFER.parts
+    }
+    return TRANSFER.total(parts), {name: part.item() for name, part in parts.items()}
