@@ -135,6 +135,7 @@ def test_head_is_symmetric_and_scores_equal_texts_highest():
     assert (there < same).all()
 
 
+@pytest.mark.slow
 def test_a_stage_lowers_the_loss_and_resumes(tmp_path, monkeypatch):
     # A step takes a hundredth of a second, whatever the machine does.
     clock = itertools.count(0, 0.01)
