@@ -170,5 +170,6 @@ def test_a_stage_lowers_the_loss_and_resumes(tmp_path, monkeypatch):
     assert np.mean(losses[-8:]) < 0.9 * np.mean(losses[:8])
     record = [json.loads(line) for line in (tmp_path / "run/record.jsonl").read_text().splitlines()]
     assert [line["step"] for line in record if line.get("finished")] == [20, 40]
+    run = Run(tmp_path / "run", encoder)
     run_stage(run, "vectors", Settings(1e-2, 0.395), draw, loss, dict)  # its budget is used up
     assert len(losses) == 40
