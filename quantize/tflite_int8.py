@@ -77,7 +77,8 @@ def quantize_tflite(
         found = None
         if recipe.needs_calibration and calibration is not None:
             found = _quantiser_ranges(work, graphs, calibration, ranges)
-        work.quantize(found, enable_progress_report=False).export_model(str(target), overwrite=True)
+        # Not by its export_model, which writes through a memory map: a full disk would then end the process.
+        target.write_bytes(work.quantize(found, enable_progress_report=False).quantized_model)
     _finish(target, dynamic=not recipe.needs_calibration)
 
 
