@@ -11,4 +11,4 @@ shift 2
 
 mobilebert audit "$data/train.tsv"                                          # does length give the label away?
 mobilebert ship --data "$data" --out "$out" --matcher matcher-s "$@"        # teacher, student, int8, figures
-mobilebert match --artefact "$out"/matcher-s-* "How old is the Moon?" "What is the age of the Moon?"
+mobilebert match --artefact "$out"/matcher-s-*/ "How old is the Moon?" "What is the age of the Moon?"

@@ -164,7 +164,7 @@ class Lab:
 
     def bench(self, bundle, *options, artefacts=None):
         given = artefacts or [self.artefact]
-        return self.phone("bench", *given, "--bundle", bundle, "--sessions", 1, "--seconds", 0, *options)
+        return self.phone("bench", *given, "--bundle", bundle, "--sessions", 1, "--seconds", 0.01, *options)
 
     def clear(self):
         for device in self.devices:
