@@ -324,7 +324,7 @@ def emulated_arm(lab):
     out = lab.folder / "emulated"
     options = ["--bundle", lab.work["arm_bundle"], "--threads", 1]
     found = lab.phone(
-        "bench", lab.work["arm_artefact"], *options, "--sessions", 1, "--seconds", 0, "--out", out
+        "bench", lab.work["arm_artefact"], *options, "--sessions", 1, "--seconds", 0.01, "--out", out
     )
     rows = lab.folder / "rows.tsv"
     rows.write_text("text_a\ttext_b\n" + "".join(f"{a}\t{b}\n" for a, b in lab.work["pairs"]))
