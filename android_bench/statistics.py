@@ -2,7 +2,7 @@
 
 The unit of evidence is the *session median*. Inferences inside a session share a memory layout, a clock and a
 neighbour: they are autocorrelated, and a test that pools them calls equal artefacts different in nearly half
-of all runs. Sessions come in pairs, one of each candidate a round: a round shares the machine's mood, which
+of all runs. Sessions come in pairs, one of each candidate a round: a round shares the machine's drift, which
 cancels in the pair's ratio.
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,12 @@ from mobilebert_runtime.errors import OptionError
 LONGEST_NAME = 200
 
 
-class Rule:
+class Rule(ABC):
     """What one option accepts."""
 
+    @abstractmethod
     def fault(self, value: Any, *, force: bool) -> str | None:
         """What is wrong with a value, and what was expected; None where nothing is."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,8 @@ def pretrain(
             master = loaded
         else:
             raise ModelError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
-    pupil = start(config, master, plan, shards)
-    records = run(pupil, master, shards, plan, out, workers=workers, metadata={"threads": threads})
+    network = start(config, master, plan, shards)
+    records = run(network, master, shards, plan, out, workers=workers, metadata={"threads": threads})
     if processes().is_main_process:
         draw_curves(records, out / "curves.png")
-        models.save_pretrained(pupil, out / "model", tokenizer_from=corpus)
+        models.save_pretrained(network, out / "model", tokenizer_from=corpus)
