@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from studies.general_matcher.minimal_pair_templates import NAMES as TEMPLATE_NAMES
+
 PEOPLE = [
     "man",
     "woman",
@@ -152,44 +154,8 @@ PLACES = [
     "on a boat",
 ]
 NUMBERS = ["two", "three", "four", "five", "six", "several", "many"]
-NAMES = [
-    "Anna",
-    "Peter",
-    "Maria",
-    "John",
-    "Susan",
-    "David",
-    "Laura",
-    "Michael",
-    "Emma",
-    "Robert",
-    "Julia",
-    "Thomas",
-    "Sarah",
-    "Daniel",
-    "Nina",
-    "Paul",
-    "Alice",
-    "Mark",
-    "Helen",
-    "James",
-    "Olivia",
-    "Frank",
-    "Grace",
-    "Simon",
-    "Carol",
-    "Victor",
-    "Diana",
-    "Henry",
-    "Rosa",
-    "Martin",
-    "Lucy",
-    "Oscar",
-    "Irene",
-    "Bruno",
-    "Clara",
-    "Felix",
-]
+# Of the minimal pairs' training lists and four more: no text learned from holds a name of their tests.
+NAMES = [*TEMPLATE_NAMES["train"], "Irene", "Bruno", "Clara", "Felix"]
 COUNTRIES = [
     "France",
     "Germany",
@@ -223,21 +189,15 @@ COUNTRIES = [
     "Vietnam",
 ]
 FIRMS = [
-    "Apple",
     "Google",
     "Toyota",
     "Boeing",
     "Microsoft",
-    "Amazon",
     "Facebook",
     "Samsung",
-    "Sony",
     "Intel",
-    "Ford",
     "Nokia",
-    "Airbus",
     "Netflix",
-    "Tesla",
 ]
 
 

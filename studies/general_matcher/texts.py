@@ -1,4 +1,4 @@
-"""The text a general trunk learns from: sentences, questions, utterances, tweets; none of an evaluation set.
+"""The text a general trunk learns from: sentences, questions, utterances; none of an evaluation set.
 
 Writes `texts.tsv` (source, text), shuffled by a fixed seed, and `held_out.json` (the CLINC150 intents that
 are never trained on).
@@ -28,8 +28,8 @@ SEED = 20261122
 HELD_OUT_INTENTS = 50
 WORDS = range(5, 31)
 LONGEST_WORDS, LONGEST_CHARACTERS = 32, 220
-QUOTA = {"wiki": 34_000, "longtail": 9_000, "gutenberg": 8_000, "trecqa": 16_000, "microblog": 24_000}
-RULED = {"caption": 9_000, "headline": 4_000, "rule_question": 12_000}
+QUOTA = {"wiki": 44_000, "longtail": 14_000, "gutenberg": 8_000, "trecqa": 16_000}
+RULED = {"caption": 9_000, "headline": 4_000, "rule_question": 20_000}
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -99,8 +99,6 @@ def plain_texts(
     for text in sorted({row["question"] for row in trec}):
         yield "trecqa_question", text
     yield from (("trecqa", t) for t in sample({r["sentence"] for r in trec}, QUOTA["trecqa"], draw))
-    tweets = {row["tweet"] for row in rows(data / "microblog/train.tsv")}
-    yield from (("microblog", t) for t in sample(tweets, QUOTA["microblog"], draw))
     for source, name, size in (
         ("wiki", "wiki-core-lead7k.txt.xz", 140_000_000),
         ("longtail", "wiki-longtail-lead.txt.xz", 36_000_000),
