@@ -6,6 +6,7 @@ from typing import Any
 
 from mobilebert_export.export_request import SHORTEST, ExportRequest
 from mobilebert_runtime.card import MODEL_FILES, ArtefactCard
+from mobilebert_runtime.card_parts import TokenizerCard
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
@@ -113,7 +114,7 @@ def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) ->
         threshold=settings.threshold,
         temperature=settings.temperature,
         attention_mask_value=config.attention_mask_value,
-        lowercase=lowercases,
         minimum_runtime=recipe.minimum_runtime,
+        tokenizer=TokenizerCard(lowercase=lowercases, pad_id=model.tokenizer.pad_id),
         length_shift=LengthShift.from_json(settings.length_shift),
     )

@@ -45,8 +45,10 @@ def open_backend(model: Path, card: ArtefactCard, threads: int) -> Backend:
     opened = _open_tflite if card.target == "tflite" else _open_onnx
     backend, specs = opened(model, card, threads)
     for bucket, (inputs, outputs) in zip(card.buckets, specs):
-        expected_inputs: TensorSpecs = dict.fromkeys(INPUT_NAMES, ("int32", (1, bucket.seq_len)))
-        expected_outputs: TensorSpecs = {OUTPUT_NAME: ("float32", (1, len(card.labels)))}
+        expected_inputs: TensorSpecs = dict.fromkeys(card.inputs, ("int32", (1, bucket.seq_len)))
+        expected_outputs: TensorSpecs = {
+            name: ("float32", shape) for name, shape in card.outputs(bucket.seq_len).items()
+        }
         for found, expected, what in (
             (inputs, expected_inputs, "inputs"),
             (outputs, expected_outputs, "outputs"),

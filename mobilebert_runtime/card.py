@@ -3,8 +3,8 @@
 Standard library only.
 
     DIR/model.tflite | model.onnx   the network, batch 1, one or several sequence lengths (buckets)
-        vocab.txt, tokenizer.json   WordPiece
-        io.json                     named inputs and outputs, labels, threshold (`ArtefactCard`)
+        tokenizer.json, vocab.txt   the tokenizer; vocab.txt of a WordPiece alone
+        io.json                     named inputs and outputs, task, labels, decision (`ArtefactCard`)
         recipe.json                 how it was quantised
         report.json, report.md      what was verified and measured
         SHA256SUMS                  of every other file (`sha256sum -c` reads it)
@@ -12,74 +12,175 @@ Standard library only.
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mobilebert_runtime.card_parts import (
+    BERT_TEMPLATE,
+    BERT_TOKENIZER,
+    FLOAT32,
+    TOKENS,
+    Bucket,
+    CardError,
+    Embedding,
+    TokenizerCard,
+    old_tokenizer,
+    read_buckets,
+    read_embedding,
+    read_shift,
+    read_tokenizer,
+    read_versions,
+)
 from mobilebert_runtime.checked import Fields, check_file, read_json, read_text
 from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
 
 # Format 1 knew one sequence length; it is still read, as a single bucket without a signature name. Format 2
-# had no length shift: its readers would give other scores, so they must not take format 3 for their own.
-FORMAT = 3
-READABLE_FORMATS = (1, 2, 3)
+# had no length shift, format 3 no task but matching with a softmax over a BERT's WordPiece: their readers
+# would give other scores, so they must not take a later format for their own.
+FORMAT = 4
+READABLE_FORMATS = (1, 2, 3, 4)
+# What format 3 can say is written as format 3, which every reader knows.
+PLAIN_FORMAT = 3
 CARD_FILE = "io.json"
 CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
 INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
+EMBEDDING_NAME = "embedding"
 # The input axis of an .onnx file that takes every bucket's length.
 TOKENS_AXIS = "tokens"
-# What a card may say; everything beyond is a damaged or a made-up one.
-TOKENS = (3, 1 << 16)
-MOST_BUCKETS = 64
 MOST_LABELS = 1000
 TEMPERATURES = (1e-3, 1e3)  # `mobilebert calibrate` looks no further
-MOST_ADDED = 100.0  # to the log-odds
-FLOAT32 = 3.4e38
 LONGEST_NAME = 255
+MATCHING, EMBEDDING = "text-matching", "sentence-embedding"
+CLASSIFICATION, TOKEN_CLASSIFICATION = "text-classification", "token-classification"
+QUESTION_ANSWERING = "question-answering"
 
 
 @dataclass(frozen=True)
-class Bucket:
-    """A sequence length that the model file can be run at."""
+class Task:
+    """What the cards of one task may say."""
 
-    seq_len: int  # tokens; every input is int32 (1, seq_len)
-    # Name of the .tflite signature; None where the file has only one, or takes any length (.onnx).
-    signature: str | None = None
+    texts: tuple[int, ...]
+    activations: tuple[str | None, ...]  # None: no labels
+    truncation: str = "longest_first"
+
+
+ACTIVATIONS = ("softmax", "sigmoid", "identity")
+TASKS = {
+    MATCHING: Task((2,), ACTIVATIONS),
+    CLASSIFICATION: Task((1, 2), ACTIVATIONS),
+    TOKEN_CLASSIFICATION: Task((1,), ("softmax",)),
+    QUESTION_ANSWERING: Task((2,), (None,), "only_second"),
+    EMBEDDING: Task((1,), (None,)),
+}
 
 
 @dataclass(frozen=True)
 class ArtefactCard:
-    """io.json: all an application needs to feed the model and read its answer."""
+    """io.json: all an application needs to feed the model and read its answer.
+
+    Raises:
+        ArtefactError: fields contradict each other, such as a softmax over one logit, which is always 1.
+    """
 
     target: str  # "tflite" or "onnx"
     quant: str  # name of the recipe's quantisation: none, dynamic, int8
     model_file: str
-    buckets: tuple[Bucket, ...]  # by ascending length; a pair runs in the smallest that holds it
-    labels: tuple[str, ...]  # logits are float32 (1, len(labels)), in this order
-    positive: int  # index of the label whose probability `score` returns
-    threshold: float  # probability of `positive` at and above which the pair is called that label
-    temperature: float  # logits are divided by it before the softmax
+    buckets: tuple[Bucket, ...]  # by ascending length; an input runs in the smallest that holds it
+    labels: tuple[str, ...]  # of the logits, in this order; none for question answering and sentence vectors
     attention_mask_value: float  # added by the model to the scores of padding; told for the record
-    lowercase: bool
     minimum_runtime: dict[str, str]
+    task: str = MATCHING
+    texts: int = 2  # that one input has
+    inputs: tuple[str, ...] = INPUT_NAMES  # that the network reads
+    activation: str | None = "softmax"  # of the logits; None without labels
+    tokenizer: TokenizerCard = BERT_TOKENIZER
+    embedding: Embedding | None = None  # beside the logits of a matcher: the vector of the first text
+    stride: int | None = None  # of question answering: tokens by which windows of a long context overlap
+    # Of matching alone:
+    positive: int = 0  # index of the label whose probability `score` returns
+    threshold: float = 0.5  # score of `positive` at and above which the pair is called that label
+    temperature: float = 1.0  # logits are divided by it before the activation
     # Added to the log-odds of `positive` after the temperature, by the pair's length divergence.
     length_shift: LengthShift | None = None
 
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise CardError(f"task {self.task!r:.60} is none of {', '.join(TASKS)}")
+        task = TASKS[self.task]
+        if self.texts not in task.texts:
+            raise CardError(f"texts is {self.texts}, which {self.task} does not take")
+        if self.texts == 2 and self.tokenizer.template.pair is None:
+            raise CardError("template pair is missing, and an input has two texts")
+        if self.inputs not in (INPUT_NAMES, INPUT_NAMES[:2]):
+            raise CardError(f"inputs are not {', '.join(INPUT_NAMES)}, the last where the network has types")
+        if (self.stride is None) is (self.task == QUESTION_ANSWERING):
+            raise CardError(f"context stride is {self.stride!r}, which does not fit {self.task}")
+        if self.stride is not None and not 0 <= self.stride < self.seq_len:
+            raise CardError(f"context stride {self.stride} is not from 0 to {self.seq_len - 1}")
+        self._check_labels(task)
+        self._check_embedding()
+        if self.task == MATCHING:
+            self._check_decision()
+
+    def _check_labels(self, task: Task) -> None:
+        count, activation = len(self.labels), self.activation
+        if activation not in task.activations:
+            raise CardError(f"activation {activation!r:.60} is none of {task.activations} of {self.task}")
+        least = 0 if activation is None else 2 if activation == "softmax" else 1
+        if not least <= count <= (MOST_LABELS if activation else 0):
+            raise CardError(f"labels are {count}, which can't be with activation {activation!r}")
+        if self.task == MATCHING and count > 1 and activation != "softmax":
+            raise CardError(f"activation {activation!r} of a matcher needs one label, not {count}")
+
+    def _check_embedding(self) -> None:
+        if self.task == EMBEDDING and self.embedding is None:
+            raise CardError("embedding is missing")
+        if self.task not in (MATCHING, EMBEDDING) and self.embedding is not None:
+            raise CardError(f"embedding does not fit {self.task}")
+
+    def _check_decision(self) -> None:
+        if not 0 <= self.positive < len(self.labels):
+            raise CardError(f"positive {self.positive} is not from 0 to {len(self.labels) - 1}")
+        plain = self.activation == "identity"
+        low, high = (-FLOAT32, FLOAT32) if plain else (0.0, 1.0)
+        if not low <= self.threshold <= high:
+            raise CardError(f"threshold {self.threshold:g} is not from {low:g} to {high:g}")
+        if plain and (self.temperature != 1 or self.length_shift):
+            raise CardError("temperature and length_shift do not fit activation 'identity'")
+
     @property
     def seq_len(self) -> int:
-        """Tokens of the largest bucket; longer pairs are truncated to it."""
+        """Tokens of the largest bucket; longer inputs are truncated to it."""
         return self.buckets[-1].seq_len
+
+    @property
+    def files(self) -> set[str]:
+        """Names of the files that the artefact needs beside its checksums."""
+        return {CARD_FILE, self.model_file, *self.tokenizer.files}
 
     def bucket(self, tokens: int) -> Bucket:
         """The smallest bucket that holds so many tokens, the largest where none does."""
         return next((one for one in self.buckets if one.seq_len >= tokens), self.buckets[-1])
+
+    def outputs(self, seq_len: int) -> dict[str, tuple[int, ...]]:
+        """Shape of each float32 output by name, for inputs of so many tokens."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        if self.task == TOKEN_CLASSIFICATION:
+            shapes[OUTPUT_NAME] = (1, seq_len, len(self.labels))
+        elif self.task == QUESTION_ANSWERING:
+            shapes[OUTPUT_NAME] = (1, seq_len, 2)  # where the answer starts and ends
+        elif self.task != EMBEDDING:
+            shapes[OUTPUT_NAME] = (1, len(self.labels))
+        if self.embedding:
+            shapes[EMBEDDING_NAME] = (1, self.embedding.size)
+        return shapes
 
     def shift(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """What each pair's lengths add to the log-odds of `positive`; zeros without a length shift."""
@@ -87,29 +188,48 @@ class ArtefactCard:
 
     def to_json(self) -> dict[str, Any]:
         """The io.json object."""
-        inputs = [{"name": name, "dtype": "int32", "shape": [1, self.seq_len]} for name in INPUT_NAMES]
+        plain = self._fits_format_3()
         return {
-            "format": FORMAT,
+            "format": PLAIN_FORMAT if plain else FORMAT,
+            **({} if plain else {"task": self.task}),
             "target": self.target,
             "quant": self.quant,
             "model_file": self.model_file,
+            **({} if plain else {"texts": self.texts}),
             "seq_len": self.seq_len,
             "buckets": [asdict(bucket) for bucket in self.buckets],
-            "inputs": inputs,
-            "outputs": [{"name": OUTPUT_NAME, "dtype": "float32", "shape": [1, len(self.labels)]}],
+            "inputs": self._inputs_json(),
+            "outputs": self._outputs_json(),
             "labels": list(self.labels),
+            **({} if plain else {"activation": self.activation}),
+            **(self._decision_json() if self.task == MATCHING else {}),
+            **({} if plain else {"embedding": self.embedding and asdict(self.embedding)}),
+            "attention_mask_value": self.attention_mask_value,
+            "tokenizer": old_tokenizer(bool(self.tokenizer.lowercase))
+            if plain
+            else self.tokenizer.to_json(TASKS[self.task].truncation),
+            **({} if self.stride is None else {"context": {"stride": self.stride}}),
+            "minimum_runtime": self.minimum_runtime,
+        }
+
+    def _fits_format_3(self) -> bool:
+        rest = (self.task, self.inputs, self.activation, self.embedding)
+        kind = (self.tokenizer.kind, self.tokenizer.template)
+        return rest == (MATCHING, INPUT_NAMES, "softmax", None) and kind == ("wordpiece", BERT_TEMPLATE)
+
+    def _inputs_json(self) -> list[dict[str, Any]]:
+        return [{"name": name, "dtype": "int32", "shape": [1, self.seq_len]} for name in self.inputs]
+
+    def _outputs_json(self) -> list[dict[str, Any]]:
+        shapes = self.outputs(self.seq_len)
+        return [{"name": name, "dtype": "float32", "shape": list(shape)} for name, shape in shapes.items()]
+
+    def _decision_json(self) -> dict[str, Any]:
+        return {
             "positive": self.positive,
             "threshold": self.threshold,
             "temperature": self.temperature,
             "length_shift": self.length_shift and self.length_shift.to_json(),
-            "attention_mask_value": self.attention_mask_value,
-            "tokenizer": {
-                "vocab": "vocab.txt",
-                "file": "tokenizer.json",
-                "lowercase": self.lowercase,
-                "truncation": "longest_first",
-            },
-            "minimum_runtime": self.minimum_runtime,
         }
 
     @classmethod
@@ -120,77 +240,57 @@ class ArtefactCard:
         if version not in READABLE_FORMATS:
             known = ", ".join(map(str, READABLE_FORMATS))
             raise fields.fault(f"format is {version!r}, this version reads formats {known}")
-        target, model_file = fields.text("target"), fields.text("model_file")
-        if MODEL_FILES.get(target) != model_file:
-            known = ", ".join(f"{target}: {file}" for target, file in MODEL_FILES.items())
-            raise fields.fault(f"target {target!r} with model file {model_file!r} is none of {known}")
-        labels = fields.texts("labels", 2, MOST_LABELS)
-        positive = fields.integer("positive", 0, len(labels) - 1)
-        tokenizer = fields.object("tokenizer")
-        card = cls(
-            target=target,
-            quant=fields.text("quant"),
-            model_file=model_file,
-            buckets=_read_buckets(fields, version),
-            labels=tuple(labels),
-            positive=positive,
-            threshold=fields.number("threshold", 0.0, 1.0),
-            temperature=fields.number("temperature", *TEMPERATURES),
-            attention_mask_value=fields.number("attention_mask_value", -FLOAT32, 0.0),
-            lowercase=tokenizer.take("lowercase", bool),
-            minimum_runtime=_read_versions(fields.object("minimum_runtime")),
-            length_shift=_read_shift(fields) if version > 2 else None,
-        )
-        if data["tokenizer"] != (expected := card.to_json()["tokenizer"]):
-            raise fields.fault(f"tokenizer is {data['tokenizer']!r:.120}, not {expected!r}")
-        shapes = card.to_json()
-        for name in ("inputs", "outputs"):
-            if fields.take(name, list) != shapes[name]:
-                raise fields.fault(f"{name} are not {shapes[name]!r}")
+        try:
+            card = _read(fields, version)
+        except CardError as error:
+            raise fields.fault(str(error)) from None
+        for name, expected in (("inputs", card._inputs_json()), ("outputs", card._outputs_json())):
+            if fields.take(name, list) != expected:
+                raise fields.fault(f"{name} are not {expected!r}")
         return card
 
 
-def _read_buckets(fields: Fields, version: int) -> tuple[Bucket, ...]:
-    longest = fields.integer("seq_len", *TOKENS)
-    if version == 1:
-        return (Bucket(longest),)
-    entries = fields.objects("buckets", MOST_BUCKETS)
-    buckets = tuple(
-        Bucket(
-            entry.integer("seq_len", *TOKENS),
-            entry.text("signature") if entry.take("signature", str, type(None)) is not None else None,
-        )
-        for entry in entries
+def _read(fields: Fields, version: int) -> ArtefactCard:
+    target, model_file = fields.text("target"), fields.text("model_file")
+    if MODEL_FILES.get(target) != model_file:
+        known = ", ".join(f"{target}: {file}" for target, file in MODEL_FILES.items())
+        raise fields.fault(f"target {target!r} with model file {model_file!r} is none of {known}")
+    task = fields.text("task") if version > 3 else MATCHING
+    if task not in TASKS:
+        raise fields.fault(f"task {task!r} is none of {', '.join(TASKS)}")
+    return ArtefactCard(
+        target=target,
+        quant=fields.text("quant"),
+        model_file=model_file,
+        buckets=read_buckets(fields, version),
+        labels=tuple(fields.texts("labels", 2 if version < 4 else 0, MOST_LABELS)),
+        attention_mask_value=fields.number("attention_mask_value", -FLOAT32, 0.0),
+        minimum_runtime=dict(read_versions(fields.object("minimum_runtime"))),
+        task=task,
+        texts=fields.integer("texts", 1, 2) if version > 3 else 2,
+        inputs=_read_inputs(fields) if version > 3 else INPUT_NAMES,
+        activation=fields.take("activation", str, type(None)) if version > 3 else "softmax",
+        tokenizer=read_tokenizer(fields, version, TASKS[task].truncation),
+        embedding=read_embedding(fields) if version > 3 else None,
+        stride=fields.object("context").integer("stride", 0, TOKENS[1])
+        if task == QUESTION_ANSWERING
+        else None,
+        **(_read_decision(fields, version) if task == MATCHING else {}),
     )
-    lengths = [bucket.seq_len for bucket in buckets]
-    if not lengths or lengths != sorted(set(lengths)) or lengths[-1] != longest:
-        raise fields.fault(
-            f"buckets of {lengths} tokens with seq_len {longest!r} can't be; "
-            "expected ascending lengths that end in seq_len"
-        )
-    return buckets
 
 
-def _read_versions(fields: Fields) -> dict[str, str]:
-    versions = {name: fields.text(name) for name in fields.data}
-    for name, version in versions.items():
-        if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}", version):
-            raise fields.fault(f"minimum_runtime of {name!r:.60} is {version!r}, not a version such as 2.14")
-    return versions
+def _read_inputs(fields: Fields) -> tuple[str, ...]:
+    """Names of the inputs; whether the rest of them is right is checked against the whole card."""
+    return tuple(entry.text("name") for entry in fields.objects("inputs", len(INPUT_NAMES)))
 
 
-def _read_shift(fields: Fields) -> LengthShift | None:
-    if fields.take("length_shift", dict, type(None)) is None:
-        return None
-    shift = fields.object("length_shift")
-    quartiles, added = (
-        shift.numbers("quartiles", 0.0, FLOAT32),
-        shift.numbers("added", -MOST_ADDED, MOST_ADDED),
-    )
-    try:
-        return LengthShift(quartiles, added)
-    except ValueError as error:
-        raise fields.fault(f"length_shift: {error}") from None
+def _read_decision(fields: Fields, version: int) -> dict[str, Any]:
+    return {
+        "positive": fields.integer("positive", 0, MOST_LABELS),
+        "threshold": fields.number("threshold", -FLOAT32, FLOAT32),
+        "temperature": fields.number("temperature", *TEMPERATURES),
+        "length_shift": read_shift(fields) if version > 2 else None,
+    }
 
 
 def read_card(directory: str | Path) -> ArtefactCard:
@@ -224,10 +324,10 @@ def check_checksums(directory: str | Path) -> None:
 
     Raises:
         ArtefactError: a file is missing, was changed or cut short, or SHA256SUMS itself is missing or
-            does not cover the model.
+            does not cover the artefact's own files.
     """
     folder = Path(directory)
-    needed = {CARD_FILE, read_card(folder).model_file, "vocab.txt", "tokenizer.json"}
+    needed = read_card(folder).files
     sums = folder / CHECKSUM_FILE
     listed = {
         name: digest for digest, _, name in (line.partition("  ") for line in read_text(sums).split("\n"))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mobilebert_runtime.backends import Backend, open_backend
-from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard, check_checksums, read_card
+from mobilebert_runtime.card import INPUT_NAMES, MATCHING, ArtefactCard, check_checksums, read_card
 from mobilebert_runtime.checked import read_text
 from mobilebert_runtime.errors import ArtefactError, ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -61,6 +61,8 @@ class Matcher:
 
             verify_signature(folder, public_key)
         card = read_card(folder)
+        if card.task != MATCHING or card.tokenizer.kind != "wordpiece" or card.inputs != INPUT_NAMES:
+            raise ArtefactError(f"{folder}: is not for matching by a BERT's WordPiece; Matcher can't run it")
         check_checksums(folder)
         tokenizer = _read_tokenizer(folder, card)
         return cls(card, tokenizer, open_backend(folder / card.model_file, card, threads))
@@ -122,8 +124,8 @@ def _read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
         tokenizer = PairTokenizer.load(folder)
     except ModelError as error:
         raise ArtefactError(str(error)) from None
-    if not tokenizer.reads_as_bert(lowercase=card.lowercase):
-        case = "lowercase" if card.lowercase else "cased"
+    if not tokenizer.reads_as_bert(lowercase=bool(card.tokenizer.lowercase)):
+        case = "lowercase" if card.tokenizer.lowercase else "cased"
         raise ArtefactError(f"{path}: is not a {case} BERT's WordPiece; export the artefact again")
     entries = read_text(folder / "vocab.txt").split("\n")
     if tokenizer.vocabulary() != {
@@ -136,7 +138,10 @@ def _read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
 def positive_probability(
     logits: NDArray[np.float32], card: ArtefactCard, shift: Sequence[float]
 ) -> NDArray[np.float32]:
-    """Softmax of logits / temperature, `card.shift` added to the positive column, of that column.
+    """Score of the positive label: by the card's activation of logits / temperature + `card.shift`.
+
+    A softmax gives the probability of the positive label among all, a sigmoid that of the only label, and
+    identity the logit itself.
 
     Args:
         logits: (N, labels).
@@ -145,5 +150,9 @@ def positive_probability(
     """
     scaled = logits.astype(np.float64) / card.temperature
     scaled[:, card.positive] += shift
+    if card.activation == "identity":
+        return scaled[:, 0].astype(np.float32)
+    if card.activation == "sigmoid":  # a softmax with a second logit of 0
+        scaled = np.concatenate([scaled, np.zeros_like(scaled)], axis=1)
     exponents = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     return (exponents[:, card.positive] / exponents.sum(axis=1)).astype(np.float32)

@@ -125,7 +125,6 @@ def decision_rows():
                 threshold=float(draw.uniform(0.2, 0.8)),
                 temperature=float(draw.uniform(0.5, 3)),
                 attention_mask_value=-60.0,
-                lowercase=True,
                 minimum_runtime={"tflite": "2.14"},
                 length_shift=LengthShift((0.0, 0.25, 0.5), tuple(draw.normal(0, 1, 4).tolist())),
             )

@@ -31,7 +31,6 @@ def write_artefact(folder: Path, target: str, model: bytes) -> Path:
         threshold=0.5,
         temperature=1.0,
         attention_mask_value=-60.0,
-        lowercase=True,
         minimum_runtime={},
     )
     (folder / "io.json").write_text(json.dumps(card.to_json()))

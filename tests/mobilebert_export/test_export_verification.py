@@ -32,7 +32,6 @@ CARD = ArtefactCard(
     threshold=0.5,
     temperature=1.0,
     attention_mask_value=-60.0,
-    lowercase=True,
     minimum_runtime={},
 )
 STRICT = Tolerance(max_abs_logit=1e-4, min_label_agreement=1.0, min_rank_agreement=1.0)

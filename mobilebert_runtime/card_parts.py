@@ -1,0 +1,231 @@
+"""Parts of an artefact's card, and their reading: buckets, tokenizer and template, vectors, versions.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mobilebert_runtime.checked import Fields
+from mobilebert_runtime.errors import ArtefactError
+from mobilebert_runtime.length_shift import LengthShift
+
+# What a card may say; everything beyond is a damaged or a made-up one.
+TOKENS = (3, 1 << 16)
+MOST_BUCKETS = 64
+MOST_ADDED = 100.0  # to the log-odds
+MOST_SPECIALS = 8  # tokens around one text or two
+LARGEST_ID = (1 << 31) - 1
+FLOAT32 = 3.4e38
+
+TOKENIZER_KINDS = ("wordpiece", "byte-level-bpe", "unigram")
+TOKENIZER_FILE, VOCABULARY_FILE = "tokenizer.json", "vocab.txt"
+TRUNCATIONS = ("longest_first", "only_second")
+
+
+class CardError(ArtefactError):
+    """Fields of a card that are out of range or contradict each other; whoever read it adds where."""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A sequence length that the model file can be run at."""
+
+    seq_len: int  # tokens; every input is int32 (1, seq_len)
+    # Name of the .tflite signature; None where the file has only one, or takes any length (.onnx).
+    signature: str | None = None
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """The vector of a text that the network returns."""
+
+    size: int  # D of float32 (1, D)
+    normalized: bool  # of length 1, so that a dot product is the cosine
+
+
+@dataclass(frozen=True)
+class Template:
+    """Special tokens around the texts, in the syntax of tokenizers' TemplateProcessing.
+
+    An item is a special token or one of the texts $A and $B, followed by ":1" where its token type is 1.
+
+    Raises:
+        ArtefactError: a text is missing, repeated or out of order, or there are too many special tokens.
+    """
+
+    single: tuple[str, ...]
+    pair: tuple[str, ...] | None
+
+    def __post_init__(self) -> None:
+        for name, items, texts in (("single", self.single, ["$A"]), ("pair", self.pair, ["$A", "$B"])):
+            if items is None:
+                continue
+            names = [split_item(item)[0] for item in items]
+            if [one for one in names if one in ("$A", "$B")] != texts or not all(names):
+                raise CardError(f"template {name} {list(items)!r:.120} does not hold {' and '.join(texts)}")
+            if len(items) > len(texts) + MOST_SPECIALS:
+                raise CardError(f"template {name} has more than {MOST_SPECIALS} special tokens")
+            if list(items) != [make_item(*split_item(item)) for item in items]:
+                raise CardError(f"template {name} {list(items)!r:.120} is not in its shortest form")
+
+
+def split_item(item: str) -> tuple[str, int]:
+    """Token or text, and its token type."""
+    name, colon, kind = item.rpartition(":")
+    return (name, int(kind)) if colon and name and kind in ("0", "1") else (item, 0)
+
+
+def make_item(name: str, kind: int) -> str:
+    """The item of a template; the token type is written where it is not 0."""
+    return f"{name}:{kind}" if kind else name
+
+
+BERT_TEMPLATE = Template(("[CLS]", "$A", "[SEP]"), ("[CLS]", "$A", "[SEP]", "$B:1", "[SEP]:1"))
+
+
+@dataclass(frozen=True)
+class TokenizerCard:
+    """How texts become ids.
+
+    Raises:
+        ArtefactError: the kind is unknown, or `lowercase` does not fit it.
+    """
+
+    kind: str = "wordpiece"
+    lowercase: bool | None = True  # of a WordPiece; None for other kinds
+    pad_id: int | None = None  # None in formats 1 to 3, which leave it to tokenizer.json
+    template: Template = BERT_TEMPLATE
+
+    def __post_init__(self) -> None:
+        if self.kind not in TOKENIZER_KINDS:
+            raise CardError(f"tokenizer kind {self.kind!r:.60} is none of {', '.join(TOKENIZER_KINDS)}")
+        if (self.lowercase is None) is (self.kind == "wordpiece"):
+            raise CardError(f"tokenizer lowercase {self.lowercase!r} does not fit kind {self.kind}")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What the artefact folder must hold of it."""
+        return (TOKENIZER_FILE, VOCABULARY_FILE) if self.kind == "wordpiece" else (TOKENIZER_FILE,)
+
+    def to_json(self, truncation: str) -> dict[str, Any]:
+        """The object of format 4.
+
+        Raises:
+            ArtefactError: the pad id is unknown.
+        """
+        if self.pad_id is None:
+            raise CardError("tokenizer has no pad_id; take it from tokenizer.json")
+        return {
+            "kind": self.kind,
+            "file": TOKENIZER_FILE,
+            "vocab": VOCABULARY_FILE if VOCABULARY_FILE in self.files else None,
+            "lowercase": self.lowercase,
+            "truncation": truncation,
+            "pad_id": self.pad_id,
+            "template": {name: items and list(items) for name, items in asdict(self.template).items()},
+        }
+
+
+BERT_TOKENIZER = TokenizerCard()
+
+
+def old_tokenizer(lowercase: bool) -> dict[str, Any]:
+    """The object of formats 1 to 3, which know a BERT's WordPiece alone."""
+    return {
+        "vocab": VOCABULARY_FILE,
+        "file": TOKENIZER_FILE,
+        "lowercase": lowercase,
+        "truncation": "longest_first",
+    }
+
+
+def read_tokenizer(fields: Fields, version: int, truncation: str) -> TokenizerCard:
+    """The member `tokenizer` of a card, whatever its format."""
+    found = fields.object("tokenizer")
+    if version < 4:
+        lowercase = found.take("lowercase", bool)
+        if found.data != (expected := old_tokenizer(lowercase)):
+            raise fields.fault(f"tokenizer is {found.data!r:.120}, not {expected!r}")
+        return TokenizerCard(lowercase=lowercase)
+    templates = found.object("template")
+    card = TokenizerCard(
+        kind=found.text("kind"),
+        lowercase=found.take("lowercase", bool, type(None)),
+        pad_id=found.integer("pad_id", 0, LARGEST_ID),
+        template=Template(
+            _read_items(templates, "single"),
+            None if templates.take("pair", list, type(None)) is None else _read_items(templates, "pair"),
+        ),
+    )
+    expected = card.to_json(truncation)
+    for name in ("file", "vocab", "truncation"):
+        if found.take(name, str, type(None)) != expected[name]:
+            raise fields.fault(f"tokenizer {name} is {found.data[name]!r:.60}, not {expected[name]!r}")
+    return card
+
+
+def _read_items(fields: Fields, name: str) -> tuple[str, ...]:
+    values = fields.take(name, list)
+    if len(values) > MOST_SPECIALS + 2:
+        raise fields.fault(f"template {name} has more than {MOST_SPECIALS} special tokens")
+    items = [Fields({name: value}, fields.where).text(name, 200) for value in values]
+    return tuple(make_item(*split_item(item)) for item in items)
+
+
+def read_embedding(fields: Fields) -> Embedding | None:
+    """The member `embedding`, or None."""
+    if fields.take("embedding", dict, type(None)) is None:
+        return None
+    found = fields.object("embedding")
+    return Embedding(found.integer("size", 1, 1 << 16), found.take("normalized", bool))
+
+
+def read_buckets(fields: Fields, version: int) -> tuple[Bucket, ...]:
+    """The member `buckets`; format 1 had only `seq_len`."""
+    longest = fields.integer("seq_len", *TOKENS)
+    if version == 1:
+        return (Bucket(longest),)
+    entries = fields.objects("buckets", MOST_BUCKETS)
+    buckets = tuple(
+        Bucket(
+            entry.integer("seq_len", *TOKENS),
+            entry.text("signature") if entry.take("signature", str, type(None)) is not None else None,
+        )
+        for entry in entries
+    )
+    lengths = [bucket.seq_len for bucket in buckets]
+    if not lengths or lengths != sorted(set(lengths)) or lengths[-1] != longest:
+        raise fields.fault(
+            f"buckets of {lengths} tokens with seq_len {longest!r} can't be; "
+            "expected ascending lengths that end in seq_len"
+        )
+    return buckets
+
+
+def read_versions(fields: Fields) -> Mapping[str, str]:
+    """The member `minimum_runtime`: versions by runtime."""
+    versions = {name: fields.text(name) for name in fields.data}
+    for name, version in versions.items():
+        if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}", version):
+            raise fields.fault(f"minimum_runtime of {name!r:.60} is {version!r}, not a version such as 2.14")
+    return versions
+
+
+def read_shift(fields: Fields) -> LengthShift | None:
+    """The member `length_shift`, or None."""
+    if fields.take("length_shift", dict, type(None)) is None:
+        return None
+    shift = fields.object("length_shift")
+    quartiles, added = (
+        shift.numbers("quartiles", 0.0, FLOAT32),
+        shift.numbers("added", -MOST_ADDED, MOST_ADDED),
+    )
+    try:
+        return LengthShift(quartiles, added)
+    except ValueError as error:
+        raise fields.fault(f"length_shift: {error}") from None
