@@ -1,7 +1,7 @@
 """Build the app without Gradle, from the same sources, with Debian's tools.
 
 Proves manifest, resources, code, alignment and signature. Google's libraries are not in Debian: this build is
-compiled against the signatures in app/src/stubs. It runs .onnx artefacts where ONNX Runtime's library and our
+compiled against the signatures in library/src/stubs. It runs .onnx artefacts where ONNX Runtime and our
 bridge to it were packaged, and says on screen which runtime it lacks. Numbers such as minSdk are read from
 app/build.gradle, so the two builds cannot drift apart.
 """
@@ -156,13 +156,13 @@ def _manifest(settings: Settings, path: Path) -> Path:
 
 
 def _add_code(apk: Path, work: Path, generated: Sequence[Path], sdk: Sdk) -> None:
-    """Compile, turn into Dalvik code, and add that and the core's resource files."""
-    core, stubs, app = work / "core", work / "stubs", work / "app"
-    java.compile_sources([java.CORE / "main"], core, platform=sdk.platform)
-    java.compile_sources([APP / "src/stubs/java"], stubs, platform=sdk.platform)
-    java.compile_sources([APP / "src/main/java", *generated], app, [core, stubs], platform=sdk.platform)
-    java.dex([core, app], work / "classes.dex", sdk.dx)
-    resources = java.CORE / "main/resources"
+    """Compile, turn into Dalvik code, and add that and the library's resource files."""
+    library, core, app = work / "library", work / "core", work / "app"
+    java.compile_library(library, sdk.platform)
+    java.compile_sources([java.CORE / "main"], core, [library], sdk.platform)
+    java.compile_sources([APP / "src/main/java", *generated], app, [library, core], sdk.platform)
+    java.dex([library, core, app], work / "classes.dex", sdk.dx)
+    resources = java.LIBRARY / "main/resources"
     with zipfile.ZipFile(apk, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.write(work / "classes.dex", "classes.dex")
         for path in sorted(resources.rglob("*")):

@@ -11,6 +11,7 @@ from mobilebert_runtime.errors import CheckError, ToolError
 
 ANDROID_BENCH = Path(__file__).resolve().parents[1]
 CORE = ANDROID_BENCH / "core" / "src"
+LIBRARY = ANDROID_BENCH / "library" / "src"
 
 
 class BuildError(CheckError):
@@ -55,6 +56,13 @@ def compile_sources(
     path = ["-cp", os.pathsep.join(map(str, classpath))] if classpath else []
     lint = ["-Xlint:all,-options,-classfile,-processing", "-Werror"]
     run(["javac", "-encoding", "UTF-8", "-nowarn", *lint, *target, *path, "-d", out, *sources])
+
+
+def compile_library(out: Path, platform: Path | None = None) -> None:
+    """Compile the library into `out`, against signatures of the runtimes that are never packaged."""
+    stubs = out.with_name(f"{out.name}-stubs")
+    compile_sources([LIBRARY / "stubs"], stubs, platform=platform)
+    compile_sources([LIBRARY / "main"], out, [stubs], platform)
 
 
 def run_junit(classes: Sequence[str], classpath: Sequence[Path], properties: Mapping[str, str]) -> str:

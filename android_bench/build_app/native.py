@@ -1,4 +1,4 @@
-"""Compile app/jni, the bridge from Java to ONNX Runtime, without Android's NDK.
+"""Compile library/jni, the bridge from Java to ONNX Runtime, without Android's NDK.
 
 The bridge calls nothing of a C library, so zig's compiler needs no system to build it for: the same source
 becomes the library for a phone and, for tests, one that this machine's Java loads.
@@ -10,7 +10,7 @@ from pathlib import Path
 from android_bench.build_app import java
 from android_bench.toolchain import tools
 
-SOURCE = java.ANDROID_BENCH / "app" / "jni" / "onnx_bridge.c"
+SOURCE = java.ANDROID_BENCH / "library" / "jni" / "onnx_bridge.c"
 NAME = "libmobilebert_onnx.so"
 RUNTIME_NAME = "libonnxruntime.so"
 PHONE = "aarch64-linux-android"

@@ -97,9 +97,9 @@ def _combining_class(char: str, references: dict[int, str]) -> int:
 
 
 def main() -> None:
-    """Write the table to the path given, or to the Java core's resources."""
-    core = Path(__file__).resolve().parents[1] / "core/src/main/resources/mobilebert/bench/core/unicode.txt"
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else core
+    """Write the table to the path given, or to the library's resources."""
+    place = Path(__file__).resolve().parents[1] / "library/src/main/resources/mobilebert/runtime/unicode.txt"
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(table(), encoding="ascii")
 

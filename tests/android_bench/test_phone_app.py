@@ -63,7 +63,7 @@ def test_every_component_of_the_manifest_is_in_the_code(built, tmp_path):
     with zipfile.ZipFile(out) as archive:
         archive.extract("classes.dex", tmp_path)
         # Android reads the table through the class loader, from beside the package's classes.
-        assert archive.read("mobilebert/bench/core/unicode.txt").startswith(b"#")
+        assert archive.read("mobilebert/runtime/unicode.txt").startswith(b"#")
     enjarify = tools.find("sdk") / "usr/lib/python3/dist-packages"
     java.undex(tmp_path / "classes.dex", tmp_path / "classes.jar", enjarify)
     with zipfile.ZipFile(tmp_path / "classes.jar") as jar:
@@ -72,7 +72,7 @@ def test_every_component_of_the_manifest_is_in_the_code(built, tmp_path):
     kinds = {"MainActivity", "BenchmarkActivity", "MatchActivity", "BenchInstrumentation"}
     assert named == {f"mobilebert.bench.app.{kind}" for kind in kinds}
     assert named <= classes
-    assert "mobilebert.bench.core.WordPiece" in classes
+    assert "mobilebert.runtime.WordPiece" in classes
     # The stand-ins the build was compiled against must not shadow the real runtimes.
     assert not [name for name in classes if name.startswith(("org.tensorflow", "ai.onnxruntime"))]
 
@@ -123,5 +123,5 @@ def test_with_its_runtime_it_answers_through_the_bridge(tmp_path):
     with zipfile.ZipFile(tmp_path / "app.apk") as archive:
         for library in libraries:
             assert archive.read(f"lib/arm64-v8a/{library.name}") == library.read_bytes()
-        assert b"Lmobilebert/bench/app/OnnxBridge;" in archive.read("classes.dex")
+        assert b"Lmobilebert/runtime/OnnxBridge;" in archive.read("classes.dex")
     assert "v3 scheme (APK Signature Scheme v3): true" in apk.describe(tmp_path / "app.apk")["signature"]

@@ -1,4 +1,4 @@
-"""Promise of app/jni: Java reaches ONNX Runtime through the bridge, which asks nothing else of a system.
+"""Promise of library/jni: Java reaches ONNX Runtime through the bridge, which asks nothing else of a system.
 
 The source that a phone gets is compiled a second time for this machine, where Java runs the shipped classes
 against the runtime of the Python package. Only a phone can show that Android loads the other library.
@@ -23,9 +23,8 @@ from tests.helpers.small_matcher import artefact
 
 pytestmark = pytest.mark.slow
 
-APP = java.ANDROID_BENCH / "app" / "src"
 FUNCTIONS = {"JNI_OnLoad"} | {
-    f"Java_mobilebert_bench_app_OnnxBridge_{name}" for name in ("version", "open", "run", "release")
+    f"Java_mobilebert_runtime_OnnxBridge_{name}" for name in ("version", "open", "run", "release")
 }
 
 
@@ -91,11 +90,10 @@ def test_texts_through_java_get_pythons_logits(for_this_machine, tmp_path):
     except ToolError as error:
         pytest.skip(f"not run: {error}")
     path = [tmp_path / "main", tmp_path / "test", jars / "junit4.jar", jars / "hamcrest-core.jar"]
-    bridge = APP / "main/java/mobilebert/bench/app/OnnxBridge.java"
-    java.compile_sources([java.CORE / "main", bridge], path[0])
-    java.compile_sources([APP / "test/java"], path[1], path)
+    java.compile_library(path[0])
+    java.compile_sources([java.LIBRARY / "test/java/mobilebert/runtime/OnnxBridgeTest.java"], path[1], path)
     settings = {"golden": folder, "java.library.path": for_this_machine}
     settings["version"] = importlib.metadata.version("onnxruntime")
-    resources = java.CORE / "main" / "resources"
-    report = java.run_junit(["mobilebert.bench.app.OnnxBridgeTest"], [*path, resources], settings)
+    resources = java.LIBRARY / "main" / "resources"
+    report = java.run_junit(["mobilebert.runtime.OnnxBridgeTest"], [*path, resources], settings)
     assert "OK (4 tests)" in report

@@ -1,4 +1,4 @@
-"""Promise of android_bench/core: Java splits, encodes, decides and computes as the Python side does."""
+"""Promise of the phone's Java: it splits, encodes, decides and computes as the Python side does."""
 
 import json
 import random
@@ -22,9 +22,16 @@ from tests.helpers.texts import MINILM, fuzzed_lines
 
 pytestmark = pytest.mark.slow
 
-TESTS = sorted(path.stem for path in (java.CORE / "test").rglob("*Test.java"))
-RESOURCES = java.CORE / "main" / "resources"
-TABLE = RESOURCES / "mobilebert/bench/core/unicode.txt"
+SOURCES = (java.LIBRARY / "test" / "java", java.CORE / "test" / "java")
+# The bridge has a test of its own, test_phone_bridge.py: it needs a native library.
+TESTS = sorted(
+    ".".join(path.relative_to(place).with_suffix("").parts)
+    for place in SOURCES
+    for path in place.rglob("*Test.java")
+    if path.stem != "OnnxBridgeTest"
+)
+RESOURCES = java.LIBRARY / "main" / "resources"
+TABLE = RESOURCES / "mobilebert/runtime/unicode.txt"
 PAIRS = 3_500
 
 
@@ -163,10 +170,12 @@ def junit():
 
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory, junit):
-    """Compiled core and compiled tests."""
+    """Compiled library and core, compiled tests."""
     folder = tmp_path_factory.mktemp("classes")
-    java.compile_sources([java.CORE / "main"], folder / "main")
-    java.compile_sources([java.CORE / "test"], folder / "test", [folder / "main", *junit])
+    java.compile_library(folder / "library")
+    java.compile_sources([java.CORE / "main"], folder / "core", [folder / "library"])
+    path = [folder / "library", folder / "core", *junit]
+    java.compile_sources(SOURCES, folder / "test", path)
     return folder
 
 
@@ -176,9 +185,8 @@ def passed(report):
 
 
 def test_java_core_equals_python_on_the_jvm(classes, golden, junit, capsys):
-    names = [f"mobilebert.bench.core.{name}" for name in TESTS]
-    path = [classes / "main", RESOURCES, classes / "test", *junit]
-    report = java.run_junit(names, path, {"golden": golden})
+    path = [classes / "library", classes / "core", RESOURCES, classes / "test", *junit]
+    report = java.run_junit(TESTS, path, {"golden": golden})
     with capsys.disabled():  # docs/reliability.md shows them
         print(*re.findall(r"\d+ decisions from .*", report), sep="\n")
     assert passed(report) == 24
@@ -192,11 +200,10 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     except ToolError as error:
         pytest.skip(f"not run: {error}")
     dex, jar = tmp_path / "classes.dex", tmp_path / "again.jar"
-    java.dex([classes / "main"], dex, dx)
+    java.dex([classes / "library", classes / "core"], dex, dx)
     java.undex(dex, jar, enjarify)
-    assert "mobilebert/bench/core/WordPiece.class" in zipfile.ZipFile(jar).namelist()
-    names = [f"mobilebert.bench.core.{name}" for name in TESTS]
-    report = java.run_junit(names, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
+    assert "mobilebert/runtime/WordPiece.class" in zipfile.ZipFile(jar).namelist()
+    report = java.run_junit(TESTS, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
     assert passed(report) == 24
 
 

@@ -1,4 +1,4 @@
-"""Promise of android_bench/core: the phone refuses the artefacts that the runtime refuses, and no others."""
+"""Promise of the phone's Java: it refuses the artefacts that the runtime refuses, and no others."""
 
 import os
 import random
@@ -19,11 +19,17 @@ PATIENCE_S = 120
 
 
 class Phone:
-    """The core's classes in one JVM, which opens folder after folder."""
+    """The library's classes in one JVM, which opens folder after folder."""
 
     def __init__(self, classes):
         self.process = subprocess.Popen(
-            [java.java(), "-Xmx1g", "-cp", os.fspath(classes), "mobilebert.bench.core.Loader"],
+            [
+                java.java(),
+                "-Xmx1g",
+                "-cp",
+                os.pathsep.join(map(os.fspath, classes)),
+                "mobilebert.runtime.Loader",
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -43,19 +49,19 @@ class Phone:
 def phone(tmp_path_factory):
     classes = tmp_path_factory.mktemp("classes")
     try:
-        program = java.CORE / "test/java/mobilebert/bench/core/Loader.java"
-        java.compile_sources([java.CORE / "main", program], classes)
+        java.compile_library(classes / "library")
+        program = java.LIBRARY / "test/java/mobilebert/runtime/Loader.java"
+        java.compile_sources([program], classes / "program", [classes / "library"])
     except ToolError as error:
         pytest.skip(f"not run: {error}")
-    shutil.copytree(java.CORE / "main/resources", classes, dirs_exist_ok=True)
-    found = Phone(classes)
+    found = Phone([classes / "library", classes / "program", java.LIBRARY / "main/resources"])
     yield found
     found.process.stdin.close()
     found.process.wait()
 
 
 def python_verdict(folder, monkeypatch):
-    """What the runtime says of a folder before it opens the network, which is no part of the core."""
+    """What the runtime says of a folder before it opens the network."""
     with monkeypatch.context() as patched:
         patched.setattr(matcher, "open_backend", lambda *_: None)
         try:

@@ -9,8 +9,8 @@ import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import mobilebert.bench.core.Checksums;
-import mobilebert.bench.core.Files;
+import mobilebert.runtime.Checksums;
+import mobilebert.runtime.Files;
 
 /** The artefact folders this app can use: those packaged with it, and those copied to its own storage with adb. */
 final class Artefacts {

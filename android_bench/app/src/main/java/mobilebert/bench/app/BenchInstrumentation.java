@@ -7,9 +7,9 @@ import android.os.Bundle;
 import java.io.File;
 import java.io.IOException;
 import java.util.Map;
-import mobilebert.bench.core.Checksums;
-import mobilebert.bench.core.Files;
-import mobilebert.bench.core.Json;
+import mobilebert.runtime.Checksums;
+import mobilebert.runtime.Files;
+import mobilebert.runtime.Json;
 
 /**
  * The benchmark without a finger: {@code adb shell am instrument -w -e artefact NAME -e threads 4 -e nonce N

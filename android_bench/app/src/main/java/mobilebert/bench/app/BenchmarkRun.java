@@ -5,12 +5,12 @@ import java.io.File;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import mobilebert.bench.core.ArtefactCard;
-import mobilebert.bench.core.Checksums;
-import mobilebert.bench.core.Network;
-import mobilebert.bench.core.PairEncoder;
+import mobilebert.runtime.ArtefactCard;
+import mobilebert.runtime.Checksums;
+import mobilebert.runtime.Network;
+import mobilebert.runtime.Networks;
+import mobilebert.runtime.TextEncoder;
 import mobilebert.bench.core.Session;
-import mobilebert.bench.core.WordPiece;
 
 /** One benchmark of one artefact: what the screen shows and what the instrumentation writes. */
 final class BenchmarkRun {
@@ -38,10 +38,10 @@ final class BenchmarkRun {
       throws IOException, InterruptedException {
     Checksums.verify(folder);
     final ArtefactCard card = ArtefactCard.read(folder);
-    PairEncoder encoder = new PairEncoder(WordPiece.read(folder));
-    PairEncoder.Encoded[] inputs = new PairEncoder.Encoded[PAIRS.length];
+    TextEncoder encoder = TextEncoder.read(folder, card);
+    TextEncoder.Encoded[] inputs = new TextEncoder.Encoded[PAIRS.length];
     for (int i = 0; i < inputs.length; i++) {
-      inputs[i] = encoder.encode(PAIRS[i][0], PAIRS[i][1], card.seqLen);
+      inputs[i] = encoder.encode(PAIRS[i][0], card.texts == 2 ? PAIRS[i][1] : null, card.seqLen);
     }
     double baseMib = Device.peakMib();
     Map<String, Object> before = Device.condition(context);

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import mobilebert.bench.core.Files;
+import mobilebert.runtime.Files;
 
 /** What the device tells an app about itself, in the units the host's reports use. */
 final class Device {

@@ -11,10 +11,10 @@ import java.io.File;
 import java.io.IOException;
 import java.util.Locale;
 import mobilebert.bench.R;
-import mobilebert.bench.core.ArtefactCard;
-import mobilebert.bench.core.Matcher;
-import mobilebert.bench.core.PairEncoder;
-import mobilebert.bench.core.WordPiece;
+import mobilebert.runtime.ArtefactCard;
+import mobilebert.runtime.Matcher;
+import mobilebert.runtime.Networks;
+import mobilebert.runtime.TextEncoder;
 
 /** Two texts in, the probability that they mean the same out; all work on a thread of its own. */
 public final class MatchActivity extends Activity {
@@ -74,7 +74,7 @@ public final class MatchActivity extends Activity {
       int threads = getIntent().getIntExtra(BenchmarkActivity.THREADS, 4);
       File folder = Artefacts.choose(this, name);
       ArtefactCard card = ArtefactCard.read(folder);
-      PairEncoder encoder = new PairEncoder(WordPiece.read(folder));
+      TextEncoder encoder = TextEncoder.read(folder, card);
       matcher = new Matcher(card, encoder, Networks.open(folder, card, threads));
       show("", true);
     } catch (IOException error) {
@@ -89,7 +89,7 @@ public final class MatchActivity extends Activity {
             Locale.ROOT,
             "%s  %.3f\n%.1f ms, %d tokens in %d",
             found.label,
-            found.probability,
+            found.score,
             found.milliseconds,
             found.tokens,
             found.length),

@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import mobilebert.runtime.Network;
+import mobilebert.runtime.TextEncoder;
 
 /** One measured session: load, first inference, warm-up until settled, steady inferences; raw times kept in order. */
 public final class Session {
@@ -36,12 +38,12 @@ public final class Session {
   /**
    * Measures one session.
    *
-   * @param inputs encoded pairs, taken in turn
+   * @param inputs encoded inputs, taken in turn
    * @param minimumRuns steady inferences at least
    * @param seconds steady time at least
    * @return times in ms: init_ms, first_ms, warmup_ms (in order), converged, steady_ms (in order); runtime
    */
-  public Map<String, Object> run(Opener opener, PairEncoder.Encoded[] inputs, int minimumRuns, double seconds)
+  public Map<String, Object> run(Opener opener, TextEncoder.Encoded[] inputs, int minimumRuns, double seconds)
       throws IOException, InterruptedException {
     long start = clock.nanos();
     Network network = opener.open();
@@ -67,7 +69,7 @@ public final class Session {
     }
   }
 
-  private double[] steady(Network network, PairEncoder.Encoded[] inputs, int minimumRuns, double seconds)
+  private double[] steady(Network network, TextEncoder.Encoded[] inputs, int minimumRuns, double seconds)
       throws InterruptedException {
     double[] times = new double[minimumRuns];
     int count = 0;
@@ -81,10 +83,10 @@ public final class Session {
     return Arrays.copyOf(times, count);
   }
 
-  private double infer(Network network, PairEncoder.Encoded[] inputs) throws InterruptedException {
-    PairEncoder.Encoded input = inputs[runs % inputs.length];
+  private double infer(Network network, TextEncoder.Encoded[] inputs) throws InterruptedException {
+    TextEncoder.Encoded input = inputs[runs % inputs.length];
     long start = clock.nanos();
-    network.logits(input);
+    network.run(input);
     double milliseconds = since(start);
     runs++;
     if (!progress.done(runs, milliseconds)) {

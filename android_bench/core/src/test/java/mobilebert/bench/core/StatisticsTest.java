@@ -5,6 +5,7 @@ import static org.junit.Assert.assertTrue;
 
 import java.util.List;
 import java.util.Map;
+import mobilebert.runtime.Golden;
 import org.junit.Test;
 
 /** Promise: numpy's numbers, bit for bit, and the host's decision that a run is warm. */

@@ -1,0 +1,88 @@
+package mobilebert.runtime;
+
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Whole files as text, copies, and writes that are never half there. */
+public final class Files {
+  private static final int BLOCK = 1 << 16;
+
+  private static final long MEBIBYTE = 1 << 20;
+  private static final long LARGEST = 2048 * MEBIBYTE;
+  private static final Map<String, Long> SIZES = new HashMap<String, Long>();
+
+  static {
+    SIZES.put("io.json", MEBIBYTE);
+    SIZES.put("SHA256SUMS", MEBIBYTE);
+    SIZES.put("SHA256SUMS.minisig", MEBIBYTE);
+    SIZES.put("recipe.json", MEBIBYTE);
+    SIZES.put("vocab.txt", 32 * MEBIBYTE);
+    SIZES.put("tokenizer.json", 128 * MEBIBYTE);
+  }
+
+  private Files() {}
+
+  /**
+   * Refuses what is not a regular file of a sensible size before it is opened: a pipe would never end. Sizes are those
+   * of mobilebert_runtime/checked.py.
+   */
+  static void check(File file) throws IOException {
+    String name = file.getName();
+    if (!file.isFile()) {
+      throw new IOException(name + " is missing or no regular file; export or copy the artefact again");
+    }
+    Long largest = SIZES.get(name);
+    if (file.length() > (largest == null ? LARGEST : largest)) {
+      throw new IOException(name + " has " + file.length() + " bytes, too many; export the artefact again");
+    }
+  }
+
+  /** A UTF-8 file, as {@link #check} allows it. */
+  public static String readText(File file) throws IOException {
+    check(file);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    FileInputStream stream = new FileInputStream(file);
+    try {
+      copy(stream, bytes);
+    } finally {
+      stream.close();
+    }
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes.toByteArray())).toString();
+    } catch (CharacterCodingException error) {
+      throw new IOException(file.getName() + " is not UTF-8; export the artefact again", error);
+    }
+  }
+
+  /** Writes beside the file under a temporary name, then renames. */
+  public static void writeText(File file, String text) throws IOException {
+    File beside = new File(file.getPath() + ".part");
+    FileOutputStream stream = new FileOutputStream(beside);
+    try {
+      stream.write(text.getBytes(StandardCharsets.UTF_8));
+      stream.getFD().sync();
+    } finally {
+      stream.close();
+    }
+    if (!beside.renameTo(file)) {
+      throw new IOException(beside + " can't be renamed to " + file.getName());
+    }
+  }
+
+  public static void copy(InputStream from, OutputStream to) throws IOException {
+    byte[] block = new byte[BLOCK];
+    for (int count = from.read(block); count >= 0; count = from.read(block)) {
+      to.write(block, 0, count);
+    }
+  }
+}

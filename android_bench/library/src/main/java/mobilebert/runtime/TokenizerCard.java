@@ -1,0 +1,68 @@
+package mobilebert.runtime;
+
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** How an artefact's texts become ids: member "tokenizer" of its card. */
+final class TokenizerCard {
+  static final String WORDPIECE = "wordpiece";
+  static final String BYTE_LEVEL_BPE = "byte-level-bpe";
+  static final String UNIGRAM = "unigram";
+
+  final String kind;
+
+  /** Of a WordPiece. */
+  final boolean lowercase;
+
+  /** -1 in formats 1 to 3, which leave it to the vocabulary's [PAD]. */
+  final int padId;
+
+  /** Null in formats 1 to 3, whose networks read pairs only. */
+  final Template single;
+
+  /** Null where the tokenizer has none. */
+  final Template pair;
+
+  /** Reads the object of formats 1 to 3, which know a BERT's WordPiece alone. */
+  static TokenizerCard readOld(Fields fields) throws IOException {
+    boolean lowercase = fields.object("tokenizer").truth("lowercase");
+    Map<String, Object> expected = new LinkedHashMap<String, Object>();
+    expected.put("vocab", "vocab.txt");
+    expected.put("file", "tokenizer.json");
+    expected.put("lowercase", lowercase);
+    expected.put("truncation", "longest_first");
+    fields.expect("tokenizer", expected);
+    return new TokenizerCard(WORDPIECE, lowercase, -1, null, Template.BERT_PAIR);
+  }
+
+  /** Reads the object of format 4. */
+  static TokenizerCard read(Fields fields, String truncation) throws IOException {
+    Fields found = fields.object("tokenizer");
+    String kind = found.text("kind");
+    boolean wordPiece = kind.equals(WORDPIECE);
+    if (!(wordPiece || kind.equals(BYTE_LEVEL_BPE) || kind.equals(UNIGRAM))) {
+      throw found.fault("kind is none of wordpiece, byte-level-bpe, unigram");
+    }
+    if (found.isNull("lowercase") == wordPiece) {
+      throw found.fault("lowercase does not fit the kind");
+    }
+    boolean lowercase = wordPiece && found.truth("lowercase");
+    int padId = found.whole("pad_id", 0, Integer.MAX_VALUE);
+    Fields templates = found.object("template");
+    Template single = Template.read(templates, "single", "$A");
+    Template pair = templates.isNull("pair") ? null : Template.read(templates, "pair", "$A", "$B");
+    found.expect("file", "tokenizer.json");
+    found.expect("vocab", wordPiece ? "vocab.txt" : null);
+    found.expect("truncation", truncation);
+    return new TokenizerCard(kind, lowercase, padId, single, pair);
+  }
+
+  private TokenizerCard(String kind, boolean lowercase, int padId, Template single, Template pair) {
+    this.kind = kind;
+    this.lowercase = lowercase;
+    this.padId = padId;
+    this.single = single;
+    this.pair = pair;
+  }
+}

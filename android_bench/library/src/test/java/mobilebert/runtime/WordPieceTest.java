@@ -1,0 +1,76 @@
+package mobilebert.runtime;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import java.io.FileInputStream;
+import java.io.InputStreamReader;
+import java.io.StringReader;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.Test;
+
+/** Promise: the ids, masks and token types that the Python tokenizer gives, on any pair of texts. */
+public final class WordPieceTest {
+  private static WordPiece wordPiece() throws Exception {
+    FileInputStream stream = new FileInputStream(Golden.file("vocab.txt"));
+    return WordPiece.read(new InputStreamReader(stream, StandardCharsets.UTF_8));
+  }
+
+  private static TextEncoder encoder() throws Exception {
+    return new TextEncoder(wordPiece(), Cards.tokenizer());
+  }
+
+  @Test
+  public void pairsEqualThePythonTokenizer() throws Exception {
+    TextEncoder encoder = encoder();
+    List<Map<String, Object>> rows = Golden.rows("pairs.json");
+    assertTrue("too few vectors: " + rows.size(), rows.size() >= 3000);
+    for (Map<String, Object> row : rows) {
+      int length = (int) Golden.number(row.get("length"));
+      TextEncoder.Encoded got = encoder.encode((String) row.get("a"), (String) row.get("b"), length);
+      int[] expected = Golden.ints(row.get("ids"));
+      String where = Json.write(row);
+      assertEquals(where, expected.length, got.tokens);
+      assertArrayEquals(where, expected, Arrays.copyOf(got.inputIds, got.tokens));
+      assertArrayEquals(where, Golden.ints(row.get("types")), Arrays.copyOf(got.tokenTypeIds, got.tokens));
+      for (int i = 0; i < length; i++) {
+        assertEquals(where, i < got.tokens ? 1 : 0, got.attentionMask[i]);
+        assertTrue(where, i < got.tokens || got.inputIds[i] == 0 && got.tokenTypeIds[i] == 0);
+      }
+    }
+  }
+
+  @Test
+  public void everyCodePointIsSplitAsThePythonTokenizerSplitsIt() throws Exception {
+    TextNormalizer normalizer = new TextNormalizer();
+    for (Map<String, Object> row : Golden.rows("normalized.json")) {
+      int[] got = normalizer.normalize((String) row.get("text"));
+      assertEquals((String) row.get("text"), (String) row.get("became"), new String(got, 0, got.length));
+    }
+  }
+
+  @Test
+  public void theShortestBucketThatHoldsThePairIsUsed() throws Exception {
+    TextEncoder encoder = encoder();
+    assertEquals(8, encoder.encode("a b", "c d", 8, 16, 32).inputIds.length);
+    assertEquals(8, encoder.encode("a b c", "d e", 8, 16, 32).inputIds.length);
+    assertEquals(16, encoder.encode("a b c", "d e f", 8, 16, 32).inputIds.length);
+    assertEquals(32, encoder.encode("a b c d e f g h i j k l m n o p q r s t u v w x y z", "a b c d", 8, 16, 32).tokens);
+  }
+
+  @Test
+  public void loneSurrogatesAreDropped() throws Exception {
+    WordPiece wordPiece = wordPiece();
+    assertArrayEquals(wordPiece.ids("ab"), wordPiece.ids("a\uD800b"));
+    assertArrayEquals(wordPiece.ids("ab"), wordPiece.ids("a\uDC00b\uD83D"));
+  }
+
+  @Test(expected = java.io.IOException.class)
+  public void aFileWithoutSpecialTokensIsRefused() throws Exception {
+    WordPiece.read(new StringReader("a\nb\n"));
+  }
+}
