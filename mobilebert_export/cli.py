@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "finetune": "Fine-tune on a GLUE-style task or SQuAD; or search as the paper does.",
     "distill": "Teach a small student what a fine-tuned teacher knows.",
     "ship": "From labelled pairs to verified matchers: teachers, students, artefacts, figures.",
+    "mine": "Mine pairs of like texts out of plain text, on one machine or many.",
     "calibrate": "Fit temperature, threshold and length shift on labelled pairs.",
     "evaluate": "Figures of a model or an artefact on labelled pairs.",
     "invariances": "How far order, padding words, casing, punctuation and typos move a matcher's scores.",

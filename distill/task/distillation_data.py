@@ -14,8 +14,8 @@ from distill.losses import UNLABELLED
 from distill.task.task_distillation import TaskTargets
 from distill.teacher_logits import teacher_logits
 from matching.data.labelled_pairs import LabelledPairs, read_split, require_classes
-from matching.data.mining import mine_pairs
 from matching.length_bias.length_prior import LengthPrior, adjusted
+from matching.mining.tfidf import mine_pairs
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 

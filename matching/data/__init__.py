@@ -1,1 +1,1 @@
-"""Texts, pairs, ranked lists and tasks: read from files, with the line of every bad row; mining."""
+"""Texts, pairs, ranked lists and tasks: read from files, with the line of every bad row."""

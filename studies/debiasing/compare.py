@@ -26,12 +26,12 @@ import models
 from distill.teacher_logits import teacher_logits
 from matching.data.datasets import DEV_PAIRS, DataSet, Examples, training_part
 from matching.data.labelled_pairs import LabelledPairs
-from matching.data.mining import mine_pairs
 from matching.evaluation.pair_evaluation import evaluate
 from matching.evaluation.score_calibration import fit_settings
 from matching.length_bias.bias_audit import load_quartiles
 from matching.length_bias.length_divergence import CATEGORIES
 from matching.length_bias.length_prior import adjusted
+from matching.mining.tfidf import mine_pairs
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer

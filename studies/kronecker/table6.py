@@ -31,9 +31,9 @@ from distill.pretraining.strategies import strategy
 from distill.task.distillation_recipes import Recipe, recipe
 from distill.task.task_distillation import distil
 from matching.data.labelled_pairs import LabelledPairs, read_split
-from matching.data.mining import mine_pairs
 from matching.evaluation import metrics
 from matching.evaluation.score_calibration import fit_settings
+from matching.mining.tfidf import mine_pairs
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer

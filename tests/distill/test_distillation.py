@@ -11,7 +11,7 @@ from distill.init.student import factorise_embedding, inherit
 from distill.losses import UNLABELLED
 from distill.task.distillation_recipes import RECIPES, recipe
 from distill.task.task_distillation import distil, teacher_forced
-from matching.data.mining import mine_pairs
+from matching.mining.tfidf import mine_pairs
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from matching.data.datasets import find_data
-from matching.data.mining import mine_pairs
 from matching.length_bias.length_divergence import pairwise
+from matching.mining.tfidf import mine_pairs
 from matching.word_level.word_vectors import WordVectors
 from mobilebert_runtime.errors import OptionError
 from studies.common import script
