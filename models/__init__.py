@@ -2,38 +2,46 @@
 
 from mobilebert_runtime.errors import ModelError
 from models.config import EncoderConfig
-from models.heads import HEADS, PairClassifier, PretrainingHead, SpanQA, build
+from models.heads import HEADS, PairClassifier, PretrainingHead, SpanQA, TokenClassifier, build
 from models.inventory import inventory
+from models.matcher_settings import MatcherSettings
 from models.packaged import find_directory, packaged_directory
 from models.presets import PRESETS, preset
 from models.pretrained import (
     SHIPPED_MATCHERS,
-    MatcherSettings,
     load_classifier,
     load_pretrained,
     read_config,
     save_pretrained,
     shipped_directory,
 )
+from models.sentence_embedder import SentenceEmbedder, load_embedder
+from models.tasks import TASKS, ModelTask, read_task
 
 __all__ = [
     "HEADS",
     "PRESETS",
     "SHIPPED_MATCHERS",
+    "TASKS",
     "EncoderConfig",
     "MatcherSettings",
     "ModelError",
+    "ModelTask",
     "PairClassifier",
     "PretrainingHead",
+    "SentenceEmbedder",
     "SpanQA",
+    "TokenClassifier",
     "build",
     "find_directory",
     "inventory",
     "load_classifier",
+    "load_embedder",
     "load_pretrained",
     "packaged_directory",
     "preset",
     "read_config",
+    "read_task",
     "save_pretrained",
     "shipped_directory",
 ]

@@ -28,7 +28,7 @@ class AlbertEmbeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.embedding_hidden_mapping_in = nn.Linear(size, config.hidden_size)
 
-    def forward(self, input_ids: Tensor, token_type_ids: Tensor) -> Tensor:
+    def forward(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """(B, S) ids → (B, S, H)."""
         x = self.word_embeddings(input_ids) + self.token_type_embeddings(token_type_ids)
         x = x + self.position_embeddings.weight[: input_ids.shape[1]]
@@ -41,7 +41,7 @@ class Albert(Encoder):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config, AlbertEmbeddings(config), shared_layers(config))
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """(B, S) → (B, S, H); padding is left to the layers' mask."""
         del attention_mask
         return self.embeddings(input_ids, token_type_ids)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from mobilebert_runtime.card import INPUT_NAMES
 from mobilebert_runtime.errors import ModelError
 
-# gelu is the exact form, gelu_new the tanh approximation that ALBERT was trained with.
-ACTIVATIONS = ("gelu", "gelu_new", "relu")
+# gelu is the exact form; gelu_new, ALBERT's, and gelu_pytorch_tanh are the same approximation by tanh.
+ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
 NORMS = ("layer_norm", "no_norm")
-MODEL_TYPES = ("bert", "mobilebert", "albert")
+MODEL_TYPES = ("bert", "mobilebert", "albert", "distilbert", "roberta", "xlm-roberta", "electra", "mpnet")
 # What layers of an ALBERT share (Lan et al. 2020, Table 4).
 LAYER_SHARING = ("all", "attention", "ffn", "none")
 
@@ -33,7 +34,7 @@ class KroneckerRule:
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """Shape of a BERT, an ALBERT, or a (inverted-)bottleneck BERT: MobileBERT, its tiny variant, IB-BERT.
+    """Shape of a BERT or one of its kin, an ALBERT, or a (inverted-)bottleneck BERT: MobileBERT, IB-BERT.
 
     `hidden_size` is the inter-block size (the feature map, MobileBERT Table 1 h_inter);
     `intra_bottleneck_size` is the width inside a block. MobileBERT has intra < inter, IB-BERT intra > inter.
@@ -51,7 +52,7 @@ class EncoderConfig:
     hidden_act: str = "gelu"
     normalization_type: str = "layer_norm"
     max_position_embeddings: int = 512
-    type_vocab_size: int = 2
+    type_vocab_size: int = 2  # 0: no token types
     layer_norm_eps: float = 1e-12
     hidden_dropout_prob: float = 0.1
     attention_probs_dropout_prob: float = 0.1
@@ -59,8 +60,10 @@ class EncoderConfig:
     pad_token_id: int = 0
     # Tanh pooler before the classifier. BERT has it; the published MobileBERT classifies the raw [CLS] row.
     classifier_activation: bool = True
-    # Width of the word embedding, where it is not the hidden size: ALBERT and bottleneck models.
+    # Width of the word embedding, where it is not the hidden size: ALBERT, ELECTRA and bottleneck models.
     embedding_size: int = 768
+    # MPNet only: distances between tokens that have a bias of their own in the attention scores.
+    relative_attention_num_buckets: int = 0
     # Below: ALBERT only. Groups of neighbouring layers that share parameters (L/M groups of M layers).
     num_hidden_groups: int = 1
     # What the layers of a group share; published checkpoints know "all" only.
@@ -99,13 +102,38 @@ class EncoderConfig:
                 f"config: {self.num_hidden_layers} layers do not divide into num_hidden_groups "
                 f"{self.num_hidden_groups}"
             )
-        if self.model_type == "albert" and (self.normalization_type != "layer_norm" or self.kronecker):
-            raise ModelError("config: an ALBERT has layer_norm and no kronecker rules")
+        ours = self.normalization_type != "layer_norm" or self.kronecker
+        if ours and self.model_type not in ("bert", "mobilebert"):
+            raise ModelError(f"config: model_type {self.model_type!r} has layer_norm and no kronecker rules")
+        if self.relative_attention_num_buckets not in (0, 32):
+            found = self.relative_attention_num_buckets
+            raise ModelError(f"config: relative_attention_num_buckets is {found}; only 32 is supported")
 
     @property
     def is_bottleneck(self) -> bool:
         """Whether blocks narrow (or widen) the feature map around attention and feed-forward."""
         return self.model_type == "mobilebert"
+
+    @property
+    def position_offset(self) -> int:
+        """Row of the position table that the first token reads; those before it belong to padding."""
+        return self.pad_token_id + 1 if self.model_type in _POSITIONS_AFTER_PADDING else 0
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest sequence that has positions."""
+        return self.max_position_embeddings - self.position_offset
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The inputs that the network reads, in the order of `forward`."""
+        always = self.model_type in ("albert", "mobilebert")
+        return INPUT_NAMES if always or self.type_vocab_size > 1 else INPUT_NAMES[:2]
+
+    @property
+    def classifier_act(self) -> str:
+        """Activation between the two linear maps of a classification head."""
+        return {"distilbert": "relu", "electra": "gelu"}.get(self.model_type, "tanh")
 
     @property
     def layers_per_group(self) -> int:
@@ -122,6 +150,8 @@ class EncoderConfig:
         out = asdict(self)
         for name in _ONLY_ELSEWHERE[self.model_type]:
             del out[name]
+        for ours, theirs in _RENAMED.get(self.model_type, {}).items():
+            out[theirs] = out.pop(ours)
         if self.is_bottleneck:
             out |= {"use_bottleneck": True, "trigram_input": True}
         # What `transformers` does not compute gets a name it refuses: it would read "bert" or "albert"
@@ -160,11 +190,15 @@ class EncoderConfig:
             if values.get(name, required) != required:
                 raise ModelError(f"config: {name} is {values[name]!r}; only {required!r} is supported")
         defaults = _DEFAULTS.get(model_type, {})
+        renamed = _RENAMED.get(model_type, {})
+        values = values | {ours: values[theirs] for ours, theirs in renamed.items() if theirs in values}
         known = {f.name for f in fields(cls)}
-        ours = {
+        ours: dict[str, Any] = {
             "model_type": model_type,
             "kronecker": tuple(KroneckerRule(**rule) for rule in values.get("kronecker", ())),
         }
+        if model_type in _NO_TOKEN_TYPES:
+            ours["type_vocab_size"] = 0
         return cls(**(defaults | {k: v for k, v in values.items() if k in known} | ours))
 
 
@@ -179,12 +213,33 @@ _BOTTLENECK_ONLY = (
     "use_bottleneck_attention",
 )
 _ALBERT_ONLY = ("num_hidden_groups", "layer_sharing")
+_MPNET_ONLY = ("relative_attention_num_buckets",)
+_PLAIN = ("embedding_size", "normalization_type", "classifier_activation", *_ALBERT_ONLY, *_BOTTLENECK_ONLY)
 # Fields without a meaning for a network of this type; they are not written.
 _ONLY_ELSEWHERE = {
-    "bert": ("embedding_size", *_ALBERT_ONLY, *_BOTTLENECK_ONLY),
-    "albert": ("normalization_type", *_BOTTLENECK_ONLY),
-    "mobilebert": _ALBERT_ONLY,
+    "bert": ("embedding_size", *_MPNET_ONLY, *_ALBERT_ONLY, *_BOTTLENECK_ONLY),
+    "albert": ("normalization_type", *_MPNET_ONLY, *_BOTTLENECK_ONLY),
+    "mobilebert": (*_MPNET_ONLY, *_ALBERT_ONLY),
+    "distilbert": (*_PLAIN, "type_vocab_size", "layer_norm_eps", *_MPNET_ONLY),
+    "roberta": (*_PLAIN, *_MPNET_ONLY),
+    "xlm-roberta": (*_PLAIN, *_MPNET_ONLY),
+    "electra": (*(name for name in _PLAIN if name != "embedding_size"), *_MPNET_ONLY),
+    "mpnet": (*_PLAIN, "type_vocab_size"),
 }
+# Ours → what config.json of this type calls it.
+_RENAMED = {
+    "distilbert": {
+        "hidden_size": "dim",
+        "num_hidden_layers": "n_layers",
+        "num_attention_heads": "n_heads",
+        "intermediate_size": "hidden_dim",
+        "hidden_act": "activation",
+        "hidden_dropout_prob": "dropout",
+        "attention_probs_dropout_prob": "attention_dropout",
+    }
+}
+_NO_TOKEN_TYPES = ("distilbert", "mpnet")
+_POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "mpnet")
 # Variants that exist in published config files but not in the networks of the four papers.
 _FIXED = (
     ("position_embedding_type", "absolute"),
@@ -220,4 +275,17 @@ _ALBERT_DEFAULTS: dict[str, Any] = {
     "attention_probs_dropout_prob": 0.0,
     "embedding_size": 128,
 }
-_DEFAULTS = {"mobilebert": _MOBILEBERT_DEFAULTS, "albert": _ALBERT_DEFAULTS}
+_ELECTRA_DEFAULTS: dict[str, Any] = {
+    "hidden_size": 256,
+    "num_attention_heads": 4,
+    "intermediate_size": 1024,
+    "embedding_size": 128,
+}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "mobilebert": _MOBILEBERT_DEFAULTS,
+    "albert": _ALBERT_DEFAULTS,
+    "electra": _ELECTRA_DEFAULTS,
+    "roberta": {"vocab_size": 50265, "pad_token_id": 1},
+    "xlm-roberta": {"pad_token_id": 1},
+    "mpnet": {"vocab_size": 30527, "pad_token_id": 1, "relative_attention_num_buckets": 32},
+}

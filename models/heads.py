@@ -1,4 +1,4 @@
-"""Task heads over an encoder: pair classification, regression, MLM + NSP, span question answering."""
+"""Task heads over an encoder: classification of texts and tokens, spans, sentence vectors, MLM + NSP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ ENCODERS: dict[str, Callable[[EncoderConfig], Encoder]] = {
     "bert": Bert,
     "albert": Albert,
     "mobilebert": MobileBert,
+    "distilbert": Bert,
+    "roberta": Bert,
+    "xlm-roberta": Bert,
+    "electra": Bert,
+    "mpnet": Bert,
 }
+# Published encoders of these families end with the feature map.
+WITHOUT_POOLER = ("distilbert", "electra")
 
 
 def make_encoder(config: EncoderConfig) -> Encoder:
@@ -35,7 +42,7 @@ def make_encoder(config: EncoderConfig) -> Encoder:
 
 
 class PairClassifier(nn.Module):
-    """Logits of a text pair: one linear map of the pooled [CLS] row. Regression is the case of one output."""
+    """Logits of a text or a pair: a linear map of the pooled [CLS] row. Regression has one output."""
 
     def __init__(self, config: EncoderConfig, num_labels: int = 2) -> None:
         super().__init__()
@@ -45,13 +52,35 @@ class PairClassifier(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.classifier = nn.Linear(config.hidden_size, num_labels)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
         """(B, S) ids, mask and token types → (B, num_labels) logits."""
         return self.classify(self.encoder(input_ids, attention_mask, token_type_ids).pooled)
 
     def classify(self, pooled: Tensor) -> Tensor:
         """(B, H) → (B, num_labels)."""
         return self.classifier(self.dropout(pooled))
+
+
+class TokenClassifier(nn.Module):
+    """Logits of every token."""
+
+    def __init__(self, config: EncoderConfig, num_labels: int = 2) -> None:
+        super().__init__()
+        self.config = config
+        self.num_labels = num_labels
+        self.encoder = make_encoder(config)
+        self.encoder.pooler = None  # no sequence-level output is read
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.classifier = nn.Linear(config.hidden_size, num_labels)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """(B, S) ids, mask and token types → (B, S, num_labels) logits."""
+        hidden = self.encoder(input_ids, attention_mask, token_type_ids).last_hidden_state
+        return self.classifier(self.dropout(hidden))
 
 
 class SpanQA(nn.Module):
@@ -64,7 +93,9 @@ class SpanQA(nn.Module):
         self.encoder.pooler = None  # no sequence-level output is read
         self.qa_outputs = nn.Linear(config.hidden_size, 2)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
         """(B, S) → (B, S, 2): start logits, end logits."""
         return self.qa_outputs(self.encoder(input_ids, attention_mask, token_type_ids).last_hidden_state)
 
@@ -125,7 +156,7 @@ class PretrainingHead(nn.Module):
         return self.cls["predictions"](out.last_hidden_state, words), self.cls["seq_relationship"](out.pooled)
 
 
-HEADS = ("pair_classifier", "regression", "pretraining", "span_qa")
+HEADS = ("pair_classifier", "regression", "token_classifier", "pretraining", "span_qa")
 
 
 def build(
@@ -136,7 +167,7 @@ def build(
     Args:
         config: shape of the encoder.
         head: one of `HEADS`, or None for the bare encoder.
-        num_labels: outputs of a pair classifier.
+        num_labels: outputs of a classifier.
         seed: makes the weights reproducible; None draws from torch's global generator.
 
     Raises:
@@ -147,10 +178,16 @@ def build(
     model: nn.Module
     if head is None:
         model = make_encoder(config)
+        if config.model_type in WITHOUT_POOLER:
+            model.pooler = None
     elif head == "pair_classifier":
         model = PairClassifier(config, num_labels)
     elif head == "regression":
         model = PairClassifier(config, 1)
+    elif head == "token_classifier":
+        model = TokenClassifier(config, num_labels)
+    elif head == "pretraining" and config.model_type not in ("bert", "albert", "mobilebert"):
+        raise ModelError(f"head 'pretraining' of model_type {config.model_type!r} is not supported")
     elif head == "pretraining":
         model = PretrainingHead(config)
     elif head == "span_qa":

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mobilebert_runtime.errors import ModelError, OptionError
 
-# Names that say "match", after `_normalised`. The whole name must be in the table, so that a negation
-# (not_duplicate, non-paraphrase, not entailment) is not.
-POSITIVE_NAMES = frozenset(
+# Names that say "these two texts match", after `_normalised`. The whole name must be in the table, so that a
+# negation (not_duplicate, non-paraphrase, not entailment) is not.
+MATCH_NAMES = frozenset(
     {
         "duplicate",
         "duplicates",
@@ -28,12 +28,11 @@ POSITIVE_NAMES = frozenset(
         "similar",
         "related",
         "relevant",
-        "positive",
-        "yes",
-        "true",
-        "1",
     }
 )
+# Names that mean a match only where it is known that the question was whether two texts match. "positive" is
+# not among them: it is a sentiment as well.
+ANSWER_NAMES = frozenset({"yes", "true", "1"})
 _UNNAMED = re.compile(r"label_\d+")  # what `transformers` writes where nobody named the classes
 
 
@@ -57,8 +56,13 @@ def read_labels(directory: Path) -> tuple[str, ...]:
     return tuple(names[number] for number in range(len(names)))
 
 
+def match_indices(labels: Sequence[str]) -> list[int]:
+    """The classes whose names say by themselves that two texts match."""
+    return [i for i, name in enumerate(labels) if _normalised(name) in MATCH_NAMES]
+
+
 def positive_index(labels: Sequence[str], chosen: str | None = None) -> int:
-    """Which class means a match: the one named `chosen`, else the only one of `POSITIVE_NAMES`.
+    """Which class of a matcher means a match: the one named `chosen`, else the only one whose name says so.
 
     Raises:
         OptionError: no class is called `chosen`, or the names do not say which class it is.
@@ -68,7 +72,7 @@ def positive_index(labels: Sequence[str], chosen: str | None = None) -> int:
         if chosen not in labels:
             raise OptionError(f"--positive {chosen!r}: the classes are {listed}")
         return list(labels).index(chosen)
-    found = [i for i, name in enumerate(labels) if _normalised(name) in POSITIVE_NAMES]
+    found = [i for i, name in enumerate(labels) if _normalised(name) in MATCH_NAMES | ANSWER_NAMES]
     if len(found) != 1:
         unnamed = all(_UNNAMED.fullmatch(_normalised(name)) for name in labels)
         why = "have no names" if unnamed else "do not say which one means a match"

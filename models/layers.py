@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from models.config import EncoderConfig
 from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
+from models.relative_positions import RelativeBias
 
 
 @dataclass
@@ -38,7 +39,9 @@ class EncoderOutput:
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,  # the exact, erf form
     "gelu_new": partial(F.gelu, approximate="tanh"),
+    "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
     "relu": F.relu,
+    "tanh": torch.tanh,
 }
 
 
@@ -111,7 +114,7 @@ class SelfAttention(nn.Module):
             query: (B, Q, query_key_size); Q = S, or fewer rows where only their context is asked for.
             key: (B, S, query_key_size).
             value: (B, S, value_size).
-            mask: (B, 1, 1, S), added to the scores.
+            mask: (B, 1, 1, S), or (B, A, Q, S) where positions are relative; added to the scores.
 
         Returns:
             The context (B, Q, A·D) and the masked scores (B, A, Q, S).
@@ -152,18 +155,22 @@ class Intermediate(nn.Module):
 
 
 class Pooler(nn.Module):
-    """The [CLS] row, through tanh(W·x + b) where the config asks for it, else as it is."""
+    """The [CLS] row, through act(W·x + b) where the config asks for it, else as it is.
+
+    act is tanh but for DistilBERT (ReLU) and ELECTRA (GELU), whose classification heads begin with it.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.dense = (
             nn.Linear(config.hidden_size, config.hidden_size) if config.classifier_activation else None
         )
+        self.act = _ACTIVATIONS[config.classifier_act]
 
     def forward(self, hidden: Tensor) -> Tensor:
         """(B, S, H) → (B, H)."""
         first = hidden[:, 0]
-        return first if self.dense is None else torch.tanh(self.dense(first))
+        return first if self.dense is None else self.act(self.dense(first))
 
 
 class Encoder(nn.Module, ABC):
@@ -193,23 +200,37 @@ class Encoder(nn.Module, ABC):
         return list(cast(nn.ModuleList, self.encoder["layer"]))
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, *, capture: bool = False
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor | None = None,
+        *,
+        capture: bool = False,
     ) -> EncoderOutput:
-        """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores."""
+        """Encode (B, S) int ids; `capture` keeps every layer's feature map and attention scores.
+
+        Token types are read by networks with two or more of them, which must be given them.
+        """
         embedded = self.embed(input_ids, attention_mask, token_type_ids)
         return self.run_layers(embedded, attention_mask, capture=capture)
 
     @abstractmethod
-    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """(B, S) ids, mask and token types → (B, S, H), what the first layer reads."""
 
     def run_layers(self, x: Tensor, attention_mask: Tensor, *, capture: bool) -> EncoderOutput:
         """Run embeddings `x` (B, S, H) through the blocks and the pooler."""
         mask = additive_mask(attention_mask, self.config.attention_mask_value, x.dtype)
+        last_mask = mask
+        if "relative_attention_bias" in self.encoder:
+            bias = cast(RelativeBias, self.encoder["relative_attention_bias"])
+            mask = mask + bias.of_length(x.shape[1])  # (B, 1, 1, S) and (1, A, S, S) → (B, A, S, S)
+            last_mask = mask if self.last_rows is None else mask[:, :, : self.last_rows]
         hidden_states: list[Tensor] = [x]
         attention_scores: list[Tensor] = []
         for depth, layer in enumerate(self.layers, start=1):
-            x, scores = layer(x, mask, self.last_rows if depth == len(self.layers) else None)
+            last = depth == len(self.layers)
+            x, scores = layer(x, last_mask if last else mask, self.last_rows if last else None)
             if capture:
                 hidden_states.append(x)
                 attention_scores.append(scores)

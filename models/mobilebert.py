@@ -34,7 +34,7 @@ class MobileBertEmbeddings(nn.Module):
         self.LayerNorm = make_norm(config, config.hidden_size)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """(B, S) ids → (B, S, H).
 
         Padded positions are zeroed before the convolution: a token at the end of a text then sees the same
@@ -150,6 +150,6 @@ class MobileBert(Encoder):
         layers = (MobileBertLayer(config) for _ in range(config.num_hidden_layers))
         super().__init__(config, MobileBertEmbeddings(config), layers)
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    def embed(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """(B, S) → (B, S, H)."""
         return self.embeddings(input_ids, attention_mask, token_type_ids)

@@ -1,0 +1,164 @@
+"""What sentence-transformers writes beside a model: its modules, and the settings of a cross-encoder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mobilebert_runtime.errors import ModelError
+
+# Ways of making one vector of a text's token vectors, as 1_Pooling/config.json names them.
+POOLINGS = ("cls", "max", "mean", "mean_sqrt_len_tokens")
+_ACTIVATIONS = {"Identity": "identity", "Sigmoid": "sigmoid", "Tanh": "tanh"}
+# Older versions have one key per way of pooling.
+_POOLING_KEYS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+
+
+@dataclass(frozen=True)
+class DenseLayer:
+    """A linear layer behind the pooling."""
+
+    folder: Path | None  # with its model.safetensors; None for one that has not been saved
+    in_features: int
+    out_features: int
+    bias: bool
+    activation: str  # "identity" or "tanh"
+
+
+@dataclass(frozen=True)
+class SentenceModules:
+    """What follows the encoder in a sentence embedder."""
+
+    pooling: tuple[str, ...]  # of `POOLINGS`; several are concatenated in this order
+    dense: tuple[DenseLayer, ...] = ()
+    normalized: bool = False
+
+
+@dataclass(frozen=True)
+class CrossEncoderSettings:
+    """What sentence-transformers knows of a cross-encoder."""
+
+    activation: str | None  # "identity" or "sigmoid"; None where it names none, so that the default holds
+
+
+def encoder_directory(directory: Path) -> Path:
+    """Where a model directory has its config.json and weights: in itself, or in what modules.json names."""
+    modules = _modules(directory)
+    if not modules or (directory / "config.json").is_file():
+        return directory
+    return directory / modules[0][1]
+
+
+def read_sentence_modules(directory: Path) -> SentenceModules | None:
+    """The modules behind the encoder of a sentence-transformers folder; None where it is none.
+
+    Raises:
+        ModelError: the folder is damaged, or has a module or a way of pooling that is not supported.
+    """
+    modules = _modules(directory)
+    if modules is None or read_cross_encoder(directory) is not None:
+        return None
+    kinds = [kind for kind, _ in modules]
+    where = directory / "modules.json"
+    if kinds[:2] != ["Transformer", "Pooling"] or set(kinds[2:]) - {"Dense", "Normalize"}:
+        raise ModelError(
+            f"{where}: the modules are {', '.join(kinds)}; supported are Transformer, Pooling, then Dense "
+            "and Normalize"
+        )
+    if "Normalize" in kinds[:-1]:
+        raise ModelError(f"{where}: Normalize is not the last module")
+    dense = tuple(_dense(directory / path) for kind, path in modules if kind == "Dense")
+    return SentenceModules(_pooling(directory / modules[1][1]), dense, kinds[-1] == "Normalize")
+
+
+def read_cross_encoder(directory: Path) -> CrossEncoderSettings | None:
+    """The settings of a cross-encoder that sentence-transformers saved; None where it did not.
+
+    Raises:
+        ModelError: a file is damaged, or the activation is not supported.
+    """
+    own, config = read_object(directory / "config_sentence_transformers.json"), {}
+    if own.get("model_type") == "CrossEncoder":
+        name = own.get("activation_fn")
+    else:
+        config = read_object(directory / "config.json")
+        inside = config.get("sentence_transformers")
+        if inside is None and "sbert_ce_default_activation_function" not in config:
+            return None
+        name = config.get("sbert_ce_default_activation_function")
+        name = inside.get("activation_fn", name) if isinstance(inside, dict) else name
+    return CrossEncoderSettings(None if name is None else _activation(name, directory))
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON object; empty where there is no such file.
+
+    Raises:
+        ModelError: it is damaged or no object.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: damaged ({error})") from error
+    if not isinstance(values, dict):
+        raise ModelError(f"{path}: not a JSON object")
+    return values
+
+
+def _modules(directory: Path) -> list[tuple[str, str]] | None:
+    """Kind and folder of every module, in order."""
+    path = directory / "modules.json"
+    if not path.is_file():
+        return None
+    try:
+        rows = sorted(json.loads(path.read_text(encoding="utf-8")), key=lambda row: row["idx"])
+        return [(str(row["type"]).rpartition(".")[2], str(row["path"])) for row in rows]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ModelError(f"{path}: not the list of modules of sentence-transformers ({error})") from error
+
+
+def _pooling(folder: Path) -> tuple[str, ...]:
+    values = read_object(folder / "config.json")
+    given = values.get("pooling_mode")
+    if given is None:
+        modes = [name for key, name in _POOLING_KEYS.items() if values.get(key)]
+    else:
+        modes = [given] if isinstance(given, str) else list(given)
+    if not modes or set(modes) - set(POOLINGS):
+        raise ModelError(
+            f"{folder / 'config.json'}: pooling by {', '.join(map(str, modes)) or 'nothing'}; supported are "
+            f"{', '.join(POOLINGS)}"
+        )
+    return tuple(modes)
+
+
+def _dense(folder: Path) -> DenseLayer:
+    path = folder / "config.json"
+    values = read_object(path)
+    activation = _activation(values.get("activation_function", "torch.nn.modules.activation.Tanh"), path)
+    if activation == "sigmoid":
+        raise ModelError(f"{path}: a dense layer with a sigmoid; supported are Identity and Tanh")
+    try:
+        sizes = int(values["in_features"]), int(values["out_features"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{path}: no dense layer's config ({error})") from error
+    return DenseLayer(folder, *sizes, bool(values.get("bias", True)), activation)
+
+
+def _activation(name: object, where: Path) -> str:
+    """Short name of an activation that is written as a path of Python."""
+    short = str(name).rpartition(".")[2]
+    if short not in _ACTIVATIONS:
+        raise ModelError(f"{where}: activation {name!r} is not supported; expected Identity, Sigmoid or Tanh")
+    return _ACTIVATIONS[short]

@@ -1,0 +1,80 @@
+"""Promise: every architecture and head says what the class of `transformers` says, in both directions."""
+
+import pytest
+import torch
+import transformers
+
+from models import load_pretrained, save_pretrained
+from tests.helpers.networks import relative_difference
+from tests.helpers.published_models import ARCHITECTURES, HEADS, LENGTHS, padded_batch, published
+
+CELLS = [(kind, head) for kind in ARCHITECTURES for head in HEADS]
+
+
+def theirs_of(model, batch, head):
+    with torch.inference_mode():
+        out = model(**{name: batch[name] for name in model_inputs(model, batch)})
+    if head == "Model":
+        return out.last_hidden_state
+    return (
+        torch.stack([out.start_logits, out.end_logits], -1) if head == "ForQuestionAnswering" else out.logits
+    )
+
+
+def model_inputs(model, batch):
+    reads_types = getattr(model.config, "type_vocab_size", 0) > 1
+    return [name for name in batch if name != "token_type_ids" or reads_types]
+
+
+def ours_of(model, batch):
+    with torch.inference_mode():
+        out = model(*(batch[name] for name in model.config.input_names))
+    return getattr(out, "last_hidden_state", out)
+
+
+def real(values):
+    """Rows of real tokens; a value per text as it is."""
+    return (
+        torch.cat([row[:n] for row, n in zip(values, LENGTHS, strict=True)]) if values.dim() == 3 else values
+    )
+
+
+@pytest.mark.parametrize(("kind", "head"), CELLS)
+def test_a_published_model_loads_as_the_same_function_and_goes_back(kind, head, tmp_path):
+    theirs = published(kind, head, seed=1)
+    theirs.save_pretrained(tmp_path / "theirs")
+    batch = padded_batch(theirs.config, seed=2)
+    expected = real(theirs_of(theirs, batch, head))
+    ours = load_pretrained(tmp_path / "theirs")
+    assert relative_difference(real(ours_of(ours, batch)), expected) < 1e-5
+    assert ours.config.model_type == kind
+
+    save_pretrained(ours, tmp_path / "ours")
+    again, found = type(theirs).from_pretrained(tmp_path / "ours", output_loading_info=True)
+    assert not found["missing_keys"]
+    assert not found["unexpected_keys"]
+    assert not found["mismatched_keys"]
+    assert relative_difference(real(theirs_of(again.eval(), batch, head)), expected) < 1e-6
+    kept = transformers.AutoConfig.from_pretrained(tmp_path / "ours")
+    assert {name: getattr(kept, name) for name in ARCHITECTURES[kind]} == ARCHITECTURES[kind]
+
+
+@pytest.mark.parametrize("kind", ["roberta", "mpnet"])
+def test_rows_that_are_not_read_may_be_left_out_of_the_last_layer(kind, tmp_path):
+    theirs = published(kind, "ForSequenceClassification", seed=3)
+    theirs.save_pretrained(tmp_path)
+    batch = padded_batch(theirs.config, seed=4)
+    ours = load_pretrained(tmp_path)
+    whole = ours_of(ours, batch)
+    ours.encoder.last_rows = 1
+    torch.testing.assert_close(ours_of(ours, batch), whole, rtol=1e-5, atol=1e-6)
+
+
+def test_relative_positions_fall_into_the_buckets_of_mpnet():
+    from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
+
+    from models.relative_positions import distance_buckets
+
+    places = torch.arange(300)
+    expected = MPNetEncoder.relative_position_bucket(places[None, :] - places[:, None])
+    assert torch.equal(distance_buckets(300, 32), expected)
