@@ -11,6 +11,7 @@ from mobilebert_runtime.errors import ModelError
 from models.albert import Albert
 from models.bert import Bert
 from models.config import EncoderConfig
+from models.embedding_matcher import EmbeddingMatcher
 from models.kronecker.compress import use_kronecker_layers
 from models.kronecker.factored_layers import KroneckerEmbedding
 from models.layers import Encoder, activation, initialise
@@ -156,7 +157,7 @@ class PretrainingHead(nn.Module):
         return self.cls["predictions"](out.last_hidden_state, words), self.cls["seq_relationship"](out.pooled)
 
 
-HEADS = ("pair_classifier", "regression", "token_classifier", "pretraining", "span_qa")
+HEADS = ("pair_classifier", "regression", "token_classifier", "pretraining", "span_qa", "embedding_matcher")
 
 
 def build(
@@ -192,6 +193,8 @@ def build(
         model = PretrainingHead(config)
     elif head == "span_qa":
         model = SpanQA(config)
+    elif head == "embedding_matcher":
+        model = EmbeddingMatcher(make_encoder(config))
     else:
         raise ModelError(f"head {head!r} is unknown; expected one of {', '.join(HEADS)}")
     initialise(model, config.initializer_range)

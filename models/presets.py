@@ -34,6 +34,16 @@ _ALBERT = EncoderConfig(
     embedding_size=128,
 )
 
+_MATCHER_OPEN = replace(
+    _ALBERT,
+    vocab_size=30522,
+    hidden_size=384,
+    num_attention_heads=12,
+    hidden_act="gelu",
+    layer_sharing="none",
+    classifier_activation=False,
+)
+
 PRESETS: dict[str, EncoderConfig] = {
     "bert-base": EncoderConfig(),
     "bert-large": EncoderConfig(
@@ -102,6 +112,20 @@ PRESETS: dict[str, EncoderConfig] = {
         num_feedforward_networks=1,
         classifier_activation=True,
         attention_probs_dropout_prob=0.0,
+    ),
+    # matcher-open-m: MiniLM with fewer feed-forward units and a factorised embedding, in ALBERT's shape
+    # with nothing shared, so that `transformers` reads it too.
+    "matcher-open-m": replace(
+        _MATCHER_OPEN, intermediate_size=608, max_position_embeddings=128, num_hidden_layers=6
+    ),
+    # Below 5 MB in int8: four layers and 14,000 word pieces.
+    "matcher-open-s": replace(
+        _MATCHER_OPEN,
+        vocab_size=14000,
+        embedding_size=96,
+        intermediate_size=256,
+        max_position_embeddings=128,
+        num_hidden_layers=4,
     ),
 }
 

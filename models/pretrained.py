@@ -19,6 +19,7 @@ from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
 from models.checkpoint_names import our_tensors, published_name
 from models.config import EncoderConfig
+from models.embedding_matcher import EmbeddingMatcher
 from models.heads import PairClassifier, PretrainingHead, SpanQA, TokenClassifier, build
 from models.layers import Encoder
 from models.matcher_settings import MatcherSettings
@@ -42,6 +43,7 @@ _HEADS: dict[type[nn.Module], str] = {
     PretrainingHead: "ForPreTraining",
     SpanQA: "ForQuestionAnswering",
     TokenClassifier: "ForTokenClassification",
+    EmbeddingMatcher: "EmbeddingMatcher",
 }
 
 
@@ -212,6 +214,8 @@ def _head(config: EncoderConfig, architecture: str, tensors: dict[str, Tensor]) 
     """Name of the head for `build`; None of a bare encoder, whose tensors are then called as such."""
     if any(name.startswith("embeddings.word_embeddings.") for name in tensors):
         return None
+    if "head.alone.weight" in tensors:
+        return "embedding_matcher"
     if "qa_outputs.weight" in tensors:
         return "span_qa"
     if architecture.endswith("ForTokenClassification"):

@@ -7,31 +7,31 @@ Opens the test splits: every choice comes before.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from typer import Argument, Option
 
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import find_directory, load_pretrained
+from models.embedding_matcher import EmbeddingMatcher
 from models.layers import encoder_of
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, run
 from studies.general_matcher.evaluation_sets import questions
 from studies.general_matcher.figures import figures
-from studies.general_matcher.heads import AlignmentHead, head_logits, token_states
+from studies.general_matcher.heads import head_logits, token_states
 from studies.general_matcher.options import SHARED, Shared
+from studies.general_matcher.trunk import embed
 
 
 def main(
-    models: Annotated[
-        list[str], Argument(help="NAME=DIRECTORY; a directory with head.safetensors gets two.")
-    ],
+    models: Annotated[list[str], Argument(help="NAME=DIRECTORY; an embedding matcher gets two rows.")],
     out: Annotated[Path, Option(help="The record.")],
     shared: Shared = SHARED,
     most: Annotated[int | None, Option(min=2, help="Rows of each set, evenly spread; default: all.")] = None,
@@ -50,22 +50,16 @@ def main(
     torch.set_num_threads(threads)
     texts, sets = questions(shared / "data", most or 10**9)
     for name, folder in directories.items():
-        encoder = encoder_of(load_pretrained(folder))
-        states = token_states(encoder, PairTokenizer.load(folder), list(texts.index))
-        size = encoder.config.hidden_size
-        vectors = np.stack([state[:, :size].float().mean(0).numpy() for state in states])
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        found[name] = figures(sets, vectors)
-        if (folder / "head.safetensors").is_file():
-            head = AlignmentHead(size)
-            head.load_state_dict(load_file(folder / "head.safetensors"))
-
-            def score(
-                left: np.ndarray, right: np.ndarray, head: Any = head, states: Any = states
-            ) -> np.ndarray:
-                return head_logits(head, states, left, right)
-
-            found[f"{name} + head"] = figures(sets, vectors, score)
+        model, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
+        if isinstance(model, EmbeddingMatcher):
+            states = token_states(model, tokenizer, list(texts.index))
+            size = model.config.hidden_size
+            vectors = np.stack([state[:, -size:].float().mean(0).numpy() for state in states])
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            found[name] = figures(sets, vectors)
+            found[f"{name} + head"] = figures(sets, vectors, partial(head_logits, model.head, states))
+        else:
+            found[name] = figures(sets, embed(encoder_of(model), tokenizer, list(texts.index)))
     write_json(out, found)
 
 

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Annotated
 
+import torch
 from typer import Option
 
 SHARED = Path(os.environ.get("MOBILEBERT_SHARED", "../shared"))
@@ -19,3 +20,8 @@ Cache = Annotated[Path, Option(help="Folder of texts.tsv, the teachers' vectors 
 def generator(seed: int | str) -> random.Random:
     """A generator of its own for every purpose: its draws depend on the seed alone."""
     return random.Random(seed)  # noqa: S311 (texts are drawn, no secrets)
+
+
+def fast_products() -> torch.autocast:
+    """bfloat16 products where the processor has instructions for them: elsewhere float32 is faster."""
+    return torch.autocast("cpu", torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported())

@@ -29,7 +29,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from models import load_pretrained
 from models.packaged import packaged_directory
 from studies.common.script import Threads, console, run
-from studies.general_matcher.options import CACHE, Cache
+from studies.general_matcher.options import CACHE, Cache, fast_products
 
 MAX_LENGTH = 64
 SHARD = 4096
@@ -93,7 +93,7 @@ def vectors(encode: Encode, texts: Sequence[str], batch: int = 64) -> np.ndarray
     """Normalised vectors (N, H) of some texts, shortest first, in bfloat16 products."""
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     parts = []
-    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+    with torch.inference_mode(), fast_products():
         for start in range(0, len(order), batch):
             found = encode([texts[i] for i in order[start : start + batch]])
             parts.append(F.normalize(found.float(), dim=-1).numpy())

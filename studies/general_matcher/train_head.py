@@ -1,6 +1,12 @@
-"""Teach the pair decision on a frozen trunk: made pairs, misspelt texts, MPNet's word on mined pairs.
+"""Teach the pair decision on a frozen trunk, and write both as a model directory.
 
-python -m studies.general_matcher.train_head --trunk runs/general/m/trunk --out runs/general/head
+Pairs: made by rule from templates and by editing natural sentences, mined ones with MPNet's cosine as a soft
+label, and texts beside their own misspelling.
+
+    python -m studies.general_matcher.train_head --trunk runs/general/m/trunk --out runs/general/open-m
+
+The directory is read by `models.load_pretrained`, its trunk by transformers and, with the pooling of
+modules.json, by sentence-transformers.
 """
 
 from __future__ import annotations
@@ -8,24 +14,24 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
-from scipy.optimize import minimize
+from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typer import Option
 
-from mobilebert_runtime.files import write_json
+from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import load_pretrained
+from models import MatcherSettings, build, load_pretrained, save_pretrained
+from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
 from models.layers import Encoder, encoder_of
-from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.development import SETS, agreement, dev_pairs
-from studies.general_matcher.heads import AlignmentHead, head_logits, stacked, token_states
+from studies.general_matcher.edits import edited
+from studies.general_matcher.heads import head_logits, packed, token_states
 from studies.general_matcher.minimal_pairs import generate
 from studies.general_matcher.noise import Misspeller
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, generator
@@ -35,63 +41,105 @@ from studies.general_matcher.trunk import HELD
 # MPNet's cosine at which two texts are as likely to say the same as not, and how sharply; set beforehand.
 EVEN, SHARPNESS = 0.75, 14.0
 SMOOTH = 0.03  # of the labels of made pairs
-RATE, BATCH = 2e-3, 96
+RATE, BATCH = 2e-3, 64
+KEPT_BACK = 8  # one pair in so many fits the temperature
 
 
 def main(
     trunk: Annotated[Path, Option(help="Model directory of the trunk.")],
-    out: Annotated[Path, Option(help="Folder for head.safetensors and decision.json.")],
+    out: Annotated[Path, Option(help="The model directory to write.")],
     cache: Cache = CACHE,
     shared: Shared = SHARED,
-    made: Annotated[int, Option(min=1, help="Pairs made of each kind.")] = 400,
-    mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 2500,
+    made: Annotated[int, Option(min=1, help="Pairs of each kind from templates, and as many edited.")] = 400,
+    mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 4000,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
     seed: Annotated[int, Option(help="Of pairs, first weights and order.")] = 0,
     threads: Threads = 1,
     force: Force = False,
 ) -> None:
-    """Train the head, fit the plain cosine's threshold, print dev figures."""
-    out.mkdir(parents=True, exist_ok=True)
-    check_outputs(out / "head.safetensors", out / "decision.json", force=force)
+    """Train the head, write the directory, print dev figures."""
+    refuse_finished(out, force=force)
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     pairs = training_pairs(cache, shared / "data", made, mined, seed)
     index: dict[str, int] = {}
     places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs.texts])
-    encoder, tokenizer = encoder_of(load_pretrained(trunk)), PairTokenizer.load(trunk)
-    states = token_states(encoder, tokenizer, list(index))
+    model, tokenizer = with_head(encoder_of(load_pretrained(trunk)), seed), PairTokenizer.load(trunk)
+    states = token_states(model, tokenizer, list(index))
     console().print(f"{len(places):,} pairs of {len(index):,} texts")
-    size = encoder.config.hidden_size
-    head = train_head(AlignmentHead(size), states, places, pairs.targets, epochs, seed)
-    figures = head_figures(head, encoder, tokenizer, shared / "data", seed)
-    console().print(json.dumps(figures))
-    write_json(out / "decision.json", cosine_decision(states, places, pairs, size))
-    save_file({k: v.contiguous() for k, v in head.state_dict().items()}, out / "head.safetensors")
+    fitted = np.arange(len(places)) % KEPT_BACK > 0
+    train_head(model.head, states, places[fitted], pairs.targets[fitted], epochs, seed)
+    rest = head_logits(model.head, states, *places[~fitted].T)
+    temperature = best_temperature(rest, pairs.targets[~fitted])
+    settings = MatcherSettings(threshold=0.5, temperature=temperature)
+    save_pretrained(model, out, tokenizer_from=trunk, settings=settings)
+    write_packed_template(out / "tokenizer.json")
+    figures = head_figures(model, tokenizer, shared / "data", seed)
+    console().print(json.dumps({"temperature": round(temperature, 3)} | figures))
+    write_json(out / "head.json", {"pairs": len(places), "texts": len(index)} | figures)
+
+
+def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
+    """An embedding matcher of a trained trunk; its head is fresh."""
+    model = cast(EmbeddingMatcher, build(encoder.config, "embedding_matcher", seed=seed))
+    torch.manual_seed(seed)
+    model.encoder, model.head = encoder.eval(), AlignmentHead(encoder.config.hidden_size)
+    encoder.pooler = None
+    return model.eval()
+
+
+def write_packed_template(path: Path) -> None:
+    """Let a tokenizer.json begin the second text with a [CLS] of its own."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    template = values["post_processor"]
+
+    def part(name: str, kind: int) -> dict[str, dict[str, object]]:
+        return {"SpecialToken": {"id": name, "type_id": kind}}
+
+    template["pair"] = [
+        part("[CLS]", 0),
+        {"Sequence": {"id": "A", "type_id": 0}},
+        part("[SEP]", 0),
+        part("[CLS]", 1),
+        {"Sequence": {"id": "B", "type_id": 1}},
+        part("[SEP]", 1),
+    ]
+    path.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
+
+
+def best_temperature(logits: np.ndarray, goals: np.ndarray) -> float:
+    """What the logits are divided by for the best likelihood of `goals` (Guo et al. 2017)."""
+
+    def loss(log_temperature: float) -> float:
+        scaled = logits.astype(float) / np.exp(log_temperature)
+        return float(np.mean(np.logaddexp(0, scaled) - goals * scaled))
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-2, 2), method="bounded").x))
 
 
 @dataclass(frozen=True)
 class TrainingPairs:
-    """Pairs, the probability (N,) each is to get, and which of them were mined."""
+    """Pairs and the probability (N,) each is to get."""
 
     texts: list[tuple[str, str]]
     targets: np.ndarray
-    mined: slice
 
 
 def training_pairs(cache: Path, data: Path, made: int, mined: int, seed: int) -> TrainingPairs:
-    """Made pairs, mined pairs with some left texts misspelt, and texts beside their own misspelling."""
+    """Made, edited and mined pairs, some of these misspelt, and texts beside their own misspelling."""
     draw, misspell = generator(seed), Misspeller(data / "typos/words.tsv")
-    by_rule = list(generate("train", made, seed))
+    known = read_texts(cache / "texts.tsv")
+    by_rule = [*generate("train", made, seed), *edited(known[HELD : HELD + 60_000], made, seed)]
     pairs = [(pair.left, pair.right) for pair in by_rule]
     targets = [SMOOTH + (1 - 2 * SMOOTH) * pair.label for pair in by_rule]
-    found, cosines = mined_pairs(cache, read_texts(cache / "texts.tsv"), mined, seed)
+    found, cosines = mined_pairs(cache, known, mined, seed)
     for left, right in found:
         pairs.append((misspell.noisy(left, draw) if draw.random() < 0.25 else left, right))
     targets.extend((1 / (1 + np.exp(-SHARPNESS * (cosines - EVEN)))).tolist())
     for left, _ in draw.sample(found, len(found) // 10):
         pairs.append((left, misspell.noisy(left, draw)))
         targets.append(1 - SMOOTH)
-    return TrainingPairs(pairs, np.array(targets), slice(len(by_rule), len(by_rule) + len(found)))
+    return TrainingPairs(pairs, np.array(targets))
 
 
 def mined_pairs(
@@ -127,8 +175,8 @@ def train_head(
             group["lr"] = RATE * (1 - epoch / epochs)
         for number in order.permutation(len(batches)):
             batch = batches[number]
-            left, right = (stacked([states[i] for i in places[batch, side]]) for side in (0, 1))
-            loss = F.binary_cross_entropy_with_logits(head(*left, *right), goal[batch])
+            logits = head(*packed(states, places[batch, 0], places[batch, 1]))
+            loss = F.binary_cross_entropy_with_logits(logits, goal[batch])
             optimiser.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(head.parameters(), 1.0)
@@ -138,31 +186,14 @@ def train_head(
     return head.eval()
 
 
-def cosine_decision(
-    states: list[Tensor], places: np.ndarray, pairs: TrainingPairs, size: int
-) -> dict[str, float | str]:
-    """Scale and shift of the plain cosine, fitted to MPNet's word on the mined pairs by likelihood."""
-    vectors = F.normalize(torch.stack([s[:, :size].float().mean(0) for s in states]), dim=-1).numpy()
-    cosines = (vectors[places[pairs.mined, 0]] * vectors[places[pairs.mined, 1]]).sum(1)
-    goals = pairs.targets[pairs.mined]
-
-    def loss(p: np.ndarray) -> float:
-        logits = p[0] * cosines + p[1]
-        return float(np.mean(np.logaddexp(0, logits) - goals * logits))
-
-    scale, shift = (float(value) for value in minimize(loss, [10.0, -7.0]).x)
-    decision: dict[str, float | str] = {"kind": "cosine", "scale": scale, "shift": shift, "threshold": 0.5}
-    return decision | {"cosine_at_threshold": -shift / scale}
-
-
 def head_figures(
-    head: AlignmentHead, encoder: Encoder, tokenizer: PairTokenizer, data: Path, seed: int
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, data: Path, seed: int
 ) -> dict[str, float]:
     """Dev figures of the head, and its accuracy on further pairs of the training templates, by kind."""
 
     def logits(left: list[str], right: list[str]) -> np.ndarray:
-        found, count = token_states(encoder, tokenizer, [*left, *right]), len(left)
-        return head_logits(head, found, np.arange(count), np.arange(count) + count)
+        found, count = token_states(model, tokenizer, [*left, *right]), len(left)
+        return head_logits(model.head, found, np.arange(count), np.arange(count) + count)
 
     figures = {}
     for name, *rest in SETS:

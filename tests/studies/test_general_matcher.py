@@ -2,22 +2,26 @@
 
 import itertools
 import json
+import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from models import build
+from models import EncoderConfig, build
 from models.layers import encoder_of
 from studies.general_matcher import stages
 from studies.general_matcher.batches import window
+from studies.general_matcher.edits import edited
 from studies.general_matcher.figures import auc, best_threshold
-from studies.general_matcher.heads import AlignmentHead
+from studies.general_matcher.heads import head_logits
 from studies.general_matcher.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
 from studies.general_matcher.minimal_pairs import DIFFERENT, SAME, generate
 from studies.general_matcher.noise import Misspeller, is_test_word
 from studies.general_matcher.options import generator
+from studies.general_matcher.prune import prune
 from studies.general_matcher.rules import caption, headline, rule_question
 from studies.general_matcher.stages import Run, Settings, run_stage
 from studies.general_matcher.trunk import fit_target_map, mapped, sentence_vectors, vector_loss
@@ -123,16 +127,93 @@ def test_threshold_and_auc_of_a_set_that_can_be_told_apart():
     assert auc(labels, np.ones(4)) == 0.5
 
 
-def test_head_is_symmetric_and_scores_equal_texts_highest():
+def test_head_of_cached_states_gives_the_logits_of_the_network():
     torch.manual_seed(0)
-    head, states = AlignmentHead(8, 4).eval(), torch.randn(6, 5, 16)
-    mask = torch.ones(6, 5)
-    with torch.inference_mode():
-        there, back = head(states, mask, states.flip(0), mask), head(states.flip(0), mask, states, mask)
-        same = head(states, mask, states, mask)
-    torch.testing.assert_close(there, back)
-    torch.testing.assert_close(same, same[:1].expand(6))
-    assert (there < same).all()
+    config = EncoderConfig(
+        model_type="albert",
+        vocab_size=60,
+        hidden_size=24,
+        embedding_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=40,
+        layer_sharing="none",
+        classifier_activation=False,
+    )
+    model = build(config, "embedding_matcher", seed=0)
+    rows = [[2, *range(5, 5 + n), 3] for n in (3, 7, 1)]
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+        states = [torch.cat(model.states(*single(row)), -1)[0] for row in rows]
+        found = head_logits(model.head, states, np.array([0, 0, 1]), np.array([1, 2, 2]))
+        for k, (left, right) in enumerate(((0, 1), (0, 2), (1, 2))):
+            ids = torch.tensor([rows[left] + rows[right]])
+            types = torch.tensor([[0] * len(rows[left]) + [1] * len(rows[right])])
+            logits, _ = model(ids, torch.ones_like(ids), types)
+            assert found[k] == pytest.approx(float(logits[0, 1] - logits[0, 0]), abs=1e-4)
+
+
+def single(row):
+    """Ids, mask and types of one text."""
+    ids = torch.tensor([row])
+    return ids, torch.ones_like(ids), torch.zeros_like(ids)
+
+
+def test_edits_change_what_their_kind_says():
+    texts = [
+        f"In the year {n} the army of Rome went to Carthage before the war was over, near Sicily."
+        for n in range(20)
+    ] + ["She opened a small bakery with her sister in the old town."] * 3
+    found = list(edited(texts, 5, 0))
+    assert {p.kind for p in found} == {*DIFFERENT, "word_order"}
+    for pair in found:
+        assert pair.label == (pair.kind == "word_order")
+        left, right = pair.left.lower(), pair.right.lower()
+        assert left != right
+        if pair.kind in ("swapped_roles", "word_order"):
+            assert sorted(re.findall(r"\w+", left)) == sorted(re.findall(r"\w+", right))
+        if pair.kind == "negation":
+            assert ("not" in left or "n't" in left) != ("not" in right or "n't" in right)
+
+
+def test_pruning_keeps_what_a_wide_enough_network_computes():
+    base = EncoderConfig(
+        model_type="bert",
+        vocab_size=60,
+        hidden_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=20,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    teacher = encoder_of(build(base, None, seed=1))
+    with torch.no_grad():
+        for parameter in teacher.parameters():
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2)))
+    texts = [
+        {
+            "input_ids": torch.randint(1, 60, (8, 9), generator=torch.Generator().manual_seed(n)),
+            "attention_mask": torch.ones(8, 9, dtype=torch.long),
+            "token_type_ids": torch.zeros(8, 9, dtype=torch.long),
+        }
+        for n in range(5)
+    ]
+    shape = {"model_type": "albert", "layer_sharing": "none", "classifier_activation": False}
+    losses = []
+    for units in (6, 32):
+        config = replace(base, **shape, embedding_size=24, intermediate_size=units)
+        student = prune(teacher, config, np.ones(60), texts[:4], 200, 0)
+        theirs, ours = (
+            torch.nn.functional.normalize(net(**texts[4]).last_hidden_state.mean(1), dim=1)
+            for net in (teacher, student)
+        )
+        losses.append(float((1 - (theirs * ours).sum(1)).mean()))
+    assert losses[1] < losses[0]
+    assert losses[1] < 0.05
 
 
 @pytest.mark.slow

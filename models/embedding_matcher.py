@@ -1,0 +1,152 @@
+"""A sentence encoder that also decides about pairs: each text is read by itself, single tokens are compared.
+
+A packed pair is `[CLS] a [SEP] [CLS] b [SEP]` with token type 1 from the second [CLS] on. The token types
+part the texts and nothing else: a token attends only within its text, positions begin again at the second
+[CLS], and the network reads type 0 throughout. So the states of both texts are those of each text alone, and
+stored vectors agree with what a pair is decided by.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from mobilebert_runtime.errors import ModelError
+from models.config import EncoderConfig
+from models.layers import Encoder
+
+MODEL_TYPES = ("bert", "albert", "electra")
+WIDTH = 64  # of the spaces in which tokens are compared
+_SPACES = 3
+_TINY = 1e-6
+
+
+class EmbeddingMatcher(nn.Module):
+    """Logits that two texts say the same, and the sentence vector of the first.
+
+    Args:
+        encoder: with one embedding per word piece and per position, as BERT, ALBERT and ELECTRA have.
+
+    Raises:
+        ModelError: the encoder's embeddings are of another kind.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        if encoder.config.model_type not in MODEL_TYPES:
+            raise ModelError(
+                f"config: an embedding matcher of a {encoder.config.model_type}; expected one of "
+                f"{', '.join(MODEL_TYPES)}, which read one embedding a word piece and a position"
+            )
+        self.config: EncoderConfig = encoder.config
+        self.encoder = encoder
+        self.encoder.pooler = None
+        self.head = AlignmentHead(encoder.config.hidden_size)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """(B, S) ids, mask and types → logits (B, 2) of different and same, unit vectors (B, H)."""
+        states = self.states(input_ids, attention_mask, token_type_ids)
+        mask, types = attention_mask.to(states[0].dtype), token_type_ids.to(states[0].dtype)
+        half = self.head(*states, mask, types) / 2
+        first = unit(pooled(states[-1], mask * (1 - types)))
+        return torch.stack([-half, half], 1), first
+
+    def states(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The embedding output, the states after half of the layers, and the last, each (B, S, H)."""
+        parts, layers = cast(Any, self.encoder.embeddings), self.encoder.layers
+        length = input_ids.shape[1]
+        first = ((1 - token_type_ids) * attention_mask).sum(1, keepdim=True)  # tokens of the first text
+        at = torch.arange(length, dtype=first.dtype, device=first.device) - token_type_ids * first
+        x = parts.word_embeddings(input_ids) + parts.position_embeddings(at)
+        x = parts.LayerNorm(x + parts.token_type_embeddings.weight[0])
+        for owner, name in ((parts, "embedding_hidden_mapping_in"), (self.encoder, "embeddings_project")):
+            x = getattr(owner, name)(x) if hasattr(owner, name) else x
+        mask, types = attention_mask.to(x.dtype), token_type_ids.to(x.dtype)
+        visible = mask[:, None, :] * (1 - (types[:, :, None] - types[:, None, :]).abs())
+        added = ((1 - visible) * self.config.attention_mask_value)[:, None]  # (B, 1, S, S)
+        embedded = middle = x
+        for depth, layer in enumerate(layers, start=1):
+            x, _ = layer(x, added, None)
+            if depth == len(layers) // 2:
+                middle = x
+        return embedded, middle, x
+
+
+class AlignmentHead(nn.Module):
+    """Logit that two texts say the same, from the token states of both; symmetric in the two.
+
+    Every token looks for its best partner in the other text, in three spaces: by itself, by itself and its
+    context, and with its two neighbours. What stays without a partner is weighed by how much that token
+    matters. Penalties are at or below zero, and equal texts have none: they get the highest score there is.
+
+    Args:
+        hidden_size: H of the encoder.
+    """
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.alone = nn.Linear(hidden_size, WIDTH, bias=False)
+        self.context = nn.Linear(2 * hidden_size, WIDTH, bias=False)
+        self.neighbours = nn.Linear(hidden_size, 3 * WIDTH, bias=False)
+        self.matter = nn.Linear(2 * hidden_size, _SPACES)
+        self.mix = nn.Sequential(nn.Linear(4 * _SPACES + 2, 32), nn.ReLU(), nn.Linear(32, 1))
+        self.scale = nn.Parameter(torch.tensor(10.0))
+        self.shift = nn.Parameter(torch.tensor(-7.0))
+
+    def forward(self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor) -> Tensor:
+        """Three states (B, S, H), (B, S) mask and token types as floats → (B,) logits."""
+        first, second = mask * (1 - types), mask * types
+        cosine = (unit(pooled(last, first)) * unit(pooled(last, second))).sum(-1)
+        lack = self._lack(embedded, middle, last, mask, types)
+        weight = F.softplus(self.matter(torch.cat([embedded, last], -1)))
+        one, two = _summary(lack, weight, first), _summary(lack, weight, second)
+        far = torch.stack([1 - cosine, (1 - cosine).square()], 1)
+        features = torch.cat([torch.minimum(one, two), torch.maximum(one, two), far], 1)  # symmetric
+        # Equal texts have features of zero; what the mixture gives there is the ceiling.
+        penalty = F.softplus(self.mix(features)) - F.softplus(self.mix(torch.zeros_like(features)))
+        return self.scale.abs() * cosine + self.shift - F.relu(penalty)[:, 0]
+
+    def _lack(self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor) -> Tensor:
+        """By how much each token's best partner in the other text misses it, (B, S, spaces)."""
+        alone = _products(unit(self.alone(embedded)))
+        context = _products(unit(self.context(torch.cat([middle, last], -1))))
+        near = _products(unit(self._with_neighbours(embedded, mask, types)))
+        other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
+        out_of_reach = (other - 1) * 4
+        spaces = (alone, (alone + context) / 2, near)
+        return torch.stack([F.relu(1 - (space + out_of_reach).amax(2)) for space in spaces], 2)
+
+    def _with_neighbours(self, embedded: Tensor, mask: Tensor, types: Tensor) -> Tensor:
+        """Each token beside the one before and the one after it in its own text, (B, S, WIDTH)."""
+        before, own, after = self.neighbours(embedded).split(WIDTH, -1)
+        together = (1 - (types[:, 1:] - types[:, :-1]).abs()) * mask[:, 1:] * mask[:, :-1]
+        before = F.pad(before[:, :-1] * together[..., None], (0, 0, 1, 0))
+        return own + before + F.pad(after[:, 1:] * together[..., None], (0, 0, 0, 1))
+
+
+def pooled(states: Tensor, mask: Tensor) -> Tensor:
+    """Mean over the tokens of `mask`: (B, S, H) and (B, S) → (B, H)."""
+    return (states * mask[..., None]).sum(1) / mask.sum(1).clamp(min=1.0)[:, None]
+
+
+def unit(x: Tensor) -> Tensor:
+    """Vectors of length 1 along the last axis."""
+    return x / (x.square().sum(-1, keepdim=True) + _TINY * _TINY).sqrt()
+
+
+def _products(vectors: Tensor) -> Tensor:
+    return vectors @ vectors.transpose(1, 2)
+
+
+def _summary(lack: Tensor, weight: Tensor, mask: Tensor) -> Tensor:
+    """Weighed mean and largest lack over one text's tokens: (B, S, spaces) twice → (B, 2·spaces)."""
+    weight = weight * mask[..., None]
+    mean = (lack * weight).sum(1) / (weight.sum(1) + _TINY)
+    return torch.cat([mean, (lack * weight).amax(1)], 1)
