@@ -214,10 +214,9 @@ def _head(config: EncoderConfig, architecture: str, tensors: dict[str, Tensor]) 
     """Name of the head for `build`; None of a bare encoder, whose tensors are then called as such."""
     if any(name.startswith("embeddings.word_embeddings.") for name in tensors):
         return None
-    if "head.alone.weight" in tensors:
-        return "embedding_matcher"
-    if "qa_outputs.weight" in tensors:
-        return "span_qa"
+    for name, head in (("head.alone.weight", "embedding_matcher"), ("qa_outputs.weight", "span_qa")):
+        if name in tensors:
+            return head
     if architecture.endswith("ForTokenClassification"):
         return "token_classifier"
     if "classifier.weight" in tensors or architecture.endswith("ForSequenceClassification"):
