@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import shutil
 import zipfile
 
 import numpy as np
@@ -18,6 +17,7 @@ from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.tokenizer import PairTokenizer
+from tests.helpers.phone_tokenizers import write_golden
 from tests.helpers.texts import MINILM, fuzzed_lines
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,6 @@ def pair_rows():
 
 def normalized_rows():
     """Every code point the table speaks of, a thousand at a time; marks in every order."""
-    normalise = normalizers.BertNormalizer(lowercase=True).normalize_str
     codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     texts = ["".join(f"{chr(code)}x" for code in codes[i : i + 1000]) for i in range(0, 0x32000, 1000)]
     draw = random.Random(3)
@@ -63,7 +62,12 @@ def normalized_rows():
         for code in range(int(line.split()[1], 16), int(line.split()[2], 16) + 1)
     ]
     texts += ["a" + "".join(draw.choices([*marks, "e\u0301", "\u0345"], k=6)) for _ in range(500)]
-    return [{"text": text, "became": normalise(text)} for text in texts]
+    return [
+        {"text": text, "lowercase": lowercase, "became": normalise(text)}
+        for lowercase in (True, False)
+        for normalise in [normalizers.BertNormalizer(lowercase=lowercase).normalize_str]
+        for text in texts
+    ]
 
 
 def statistics_rows():
@@ -148,7 +152,7 @@ def decision_rows():
 @pytest.fixture(scope="module")
 def golden(tmp_path_factory):
     folder = tmp_path_factory.mktemp("golden")
-    shutil.copy(MINILM / "vocab.txt", folder)
+    write_golden(folder / "tokenizers")
     write(folder, "pairs.json", pair_rows())
     write(folder, "normalized.json", normalized_rows())
     write(folder, "statistics.json", statistics_rows())
@@ -207,5 +211,6 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     assert passed(report) == 24
 
 
-def test_the_table_is_what_the_installed_tokenizer_says():
+def test_the_tables_are_what_the_installed_tokenizer_says():
     assert TABLE.read_text(encoding="ascii") == unicode_table.table()
+    assert TABLE.with_name("categories.txt").read_text(encoding="ascii") == unicode_table.categories()

@@ -44,6 +44,22 @@ final class Fields {
     return data.get(name) == null;
   }
 
+  /** A member that older files may lack. */
+  boolean has(String name) {
+    return data.containsKey(name);
+  }
+
+  /** Is a member this text? */
+  boolean is(String name, String text) throws IOException {
+    isNull(name);
+    return text.equals(data.get(name));
+  }
+
+  /** Any text, empty and with any characters. */
+  String anyText(String name) throws IOException {
+    return (String) take(name, String.class);
+  }
+
   boolean truth(String name) throws IOException {
     return (Boolean) take(name, Boolean.class);
   }
@@ -64,6 +80,16 @@ final class Fields {
   /** A finite number from low to high. */
   double number(String name, double low, double high) throws IOException {
     return inRange(name, take(name, Number.class), low, high);
+  }
+
+  /** Whole numbers that are ids; so many. */
+  int[] wholes(String name, int count) throws IOException {
+    double[] values = numbers(name, count, 0, Integer.MAX_VALUE);
+    int[] found = new int[count];
+    for (int i = 0; i < count; i++) {
+      found[i] = (int) values[i];
+    }
+    return found;
   }
 
   /** Finite numbers from low to high; so many. */

@@ -1,16 +1,20 @@
 package mobilebert.runtime;
 
+import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Whole files as text, copies, and writes that are never half there. */
@@ -62,6 +66,26 @@ public final class Files {
     } catch (CharacterCodingException error) {
       throw new IOException(file.getName() + " is not UTF-8; export the artefact again", error);
     }
+  }
+
+  /** The lines of a table that is packaged with this class, without its comments. */
+  static List<String> readResource(String name) throws IOException {
+    InputStream stream = Files.class.getResourceAsStream(name);
+    if (stream == null) {
+      throw new IOException(name + " is not packaged beside this class; build the library again");
+    }
+    List<String> lines = new ArrayList<String>();
+    BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.US_ASCII));
+    try {
+      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+        if (!line.startsWith("#")) {
+          lines.add(line);
+        }
+      }
+    } finally {
+      reader.close();
+    }
+    return lines;
   }
 
   /** Writes beside the file under a temporary name, then renames. */

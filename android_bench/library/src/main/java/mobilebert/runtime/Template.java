@@ -10,6 +10,7 @@ import java.util.List;
  * Immutable: threads may share one.
  */
 final class Template {
+  static final Template BERT_SINGLE = new Template(Arrays.asList("[CLS]", "$A", "[SEP]"));
   static final Template BERT_PAIR =
       new Template(Arrays.asList("[CLS]", "$A", "[SEP]", "$B:1", "[SEP]:1"));
   private static final int MOST_SPECIALS = 8;
@@ -45,7 +46,8 @@ final class Template {
     if (!held.equals(Arrays.asList(texts))) {
       throw fields.fault("template " + name + " does not hold " + Arrays.toString(texts) + " in this order");
     }
-    if (found.size() > MOST_SPECIALS) {
+    int specials = found.names.size() - texts.length;
+    if (specials > MOST_SPECIALS) {
       throw fields.fault("template " + name + " has more than " + MOST_SPECIALS + " special tokens");
     }
     return found;
@@ -53,15 +55,6 @@ final class Template {
 
   static boolean isText(String name) {
     return name.equals("$A") || name.equals("$B");
-  }
-
-  /** Number of special tokens. */
-  int size() {
-    int size = 0;
-    for (String name : names) {
-      size += isText(name) ? 0 : 1;
-    }
-    return size;
   }
 
   private static boolean hasType(String item) {

@@ -2,45 +2,42 @@ package mobilebert.runtime;
 
 import java.io.File;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * One text or two as the network reads them: with the template's special tokens, the longer text cut first, padded to a
  * length. Immutable: threads may share one.
  */
 public final class TextEncoder {
+  private static final int[] NONE = {};
+
   private final Tokenizer tokenizer;
   private final int padding;
-  private final Layout single;
-  private final Layout pair;
-
-  /** A template with the ids of its special tokens. */
-  private static final class Layout {
-    final Template template;
-    final int[] ids;
-    final int size;
-
-    Layout(Template template, Tokenizer tokenizer) throws IOException {
-      this.template = template;
-      size = template.size();
-      ids = new int[template.names.size()];
-      for (int i = 0; i < ids.length; i++) {
-        String name = template.names.get(i);
-        ids[i] = Template.isText(name) ? -1 : known(tokenizer, name);
-      }
-    }
-  }
+  private final TemplateIds single;
+  private final TemplateIds pair;
 
   TextEncoder(Tokenizer tokenizer, TokenizerCard card) throws IOException {
     this.tokenizer = tokenizer;
-    padding = card.padId >= 0 ? card.padId : known(tokenizer, "[PAD]");
-    single = card.single == null ? null : new Layout(card.single, tokenizer);
-    pair = card.pair == null ? null : new Layout(card.pair, tokenizer);
+    Integer known = card.padId >= 0 ? (Integer) card.padId : tokenizer.id("[PAD]");
+    if (known == null || !tokenizer.hasId(known)) {
+      throw new IOException("tokenizer.json has no token that pads texts, as io.json says; export the artefact again");
+    }
+    padding = known;
+    single = TemplateIds.of(card.single, tokenizer);
+    pair = card.pair == null ? null : TemplateIds.of(card.pair, tokenizer);
   }
 
-  /** The encoder of an artefact folder. */
+  /** The encoder of an artefact folder; throws where tokenizer.json is not what the card says. */
   public static TextEncoder read(File folder, ArtefactCard card) throws IOException {
-    return new TextEncoder(Tokenizer.read(folder, card), card.tokenizer);
+    TextEncoder encoder = new TextEncoder(Tokenizer.read(folder, card.tokenizer), card.tokenizer);
+    Fields file = Fields.read(new File(folder, "tokenizer.json"));
+    boolean same = encoder.single.same(TemplateIds.read(file, false));
+    if (!same || encoder.pair != null && !encoder.pair.same(TemplateIds.read(file, true))) {
+      throw file.fault("its template is not that of io.json");
+    }
+    return encoder;
   }
 
   /** One encoded input: rows of equal length, and how many of them are tokens. */
@@ -52,11 +49,33 @@ public final class TextEncoder {
 
     Encoded(int length, int tokens, int padding) {
       inputIds = new int[length];
-      Arrays.fill(inputIds, padding);
+      Arrays.fill(inputIds, tokens, length, padding);
       attentionMask = new int[length];
       Arrays.fill(attentionMask, 0, tokens, 1);
       tokenTypeIds = new int[length];
       this.tokens = tokens;
+    }
+  }
+
+  /** A text, or a part of it, encoded within its template, and the characters of each of its tokens. */
+  static final class Window {
+    final Encoded encoded;
+
+    /** Place in the encoded row of the text's first token. */
+    final int place;
+
+    final int[] starts;
+    final int[] ends;
+
+    /** Number of the word that each token is a part of. */
+    final int[] words;
+
+    Window(Encoded encoded, int place, Tokens tokens, int from, int to) {
+      this.encoded = encoded;
+      this.place = place;
+      starts = Arrays.copyOfRange(tokens.starts(), from, to);
+      ends = Arrays.copyOfRange(tokens.ends(), from, to);
+      words = Arrays.copyOfRange(tokens.words(), from, to);
     }
   }
 
@@ -67,35 +86,62 @@ public final class TextEncoder {
    * @param lengths sequence lengths of the network (buckets), ascending
    */
   public Encoded encode(String textA, String textB, int... lengths) {
-    Layout layout = textB == null ? single : pair;
-    if (layout == null) {
-      throw new IllegalArgumentException("this artefact reads " + (textB == null ? "two texts" : "one text"));
+    TemplateIds template = textB == null ? single : pair;
+    if (template == null) {
+      throw new IllegalArgumentException("this artefact reads one text, and two were given");
     }
-    int[] a = tokenizer.ids(textA);
-    int[] b = textB == null ? new int[0] : tokenizer.ids(textB);
-    int[] kept = keep(a.length, b.length, Math.max(0, lengths[lengths.length - 1] - layout.size));
-    return fill(layout, a, kept[0], b, kept[1], lengths);
+    int[] a = tokenizer.tokens(textA).ids();
+    int[] b = textB == null ? NONE : tokenizer.tokens(textB).ids();
+    int[] kept = keep(a.length, b.length, room(template, lengths));
+    return fill(template, a, kept[0], b, 0, kept[1], lengths);
   }
 
-  private Encoded fill(Layout layout, int[] a, int keptA, int[] b, int keptB, int... lengths) {
-    int tokens = keptA + keptB + layout.size;
+  /** A single text, cut to the longest length, with the characters of its tokens. */
+  Window spans(String text, int... lengths) {
+    Tokens tokens = tokenizer.tokens(text);
+    int[] ids = tokens.ids();
+    int kept = Math.min(ids.length, room(single, lengths));
+    return new Window(fill(single, ids, kept, NONE, 0, 0, lengths), single.place(true, 0), tokens, 0, kept);
+  }
+
+  /**
+   * A question with every part of a context that the longest length holds beside it; each part shares so many tokens
+   * with the one before. Throws an {@link IllegalArgumentException} when the question leaves no room for that.
+   */
+  List<Window> windows(String question, String context, int stride, int... lengths) {
+    int[] first = tokenizer.tokens(question).ids();
+    Tokens tokens = tokenizer.tokens(context);
+    int[] second = tokens.ids();
+    int room = lengths[lengths.length - 1] - pair.size - first.length;
+    if (second.length > room && room <= stride) {
+      throw new IllegalArgumentException(
+          "the question has " + first.length + " tokens; at most " + (room + first.length - stride - 1)
+              + " fit beside parts of its context that share " + stride);
+    }
+    int place = pair.place(false, first.length);
+    List<Window> windows = new ArrayList<Window>();
+    int from = 0;
+    do {
+      int to = Math.min(second.length, from + room);
+      Encoded encoded = fill(pair, first, first.length, second, from, to - from, lengths);
+      windows.add(new Window(encoded, place, tokens, from, to));
+      from += room - stride;
+    } while (from + stride < second.length);
+    return windows;
+  }
+
+  private static int room(TemplateIds template, int... lengths) {
+    return Math.max(0, lengths[lengths.length - 1] - template.size);
+  }
+
+  private Encoded fill(TemplateIds template, int[] a, int countA, int[] b, int fromB, int countB, int... lengths) {
+    int tokens = countA + countB + template.size;
     int length = lengths[lengths.length - 1];
     for (int i = lengths.length - 1; i >= 0 && lengths[i] >= tokens; i--) {
       length = lengths[i];
     }
     Encoded out = new Encoded(length, tokens, padding);
-    int at = 0;
-    for (int i = 0; i < layout.ids.length; i++) {
-      int before = at;
-      if (layout.ids[i] >= 0) {
-        out.inputIds[at++] = layout.ids[i];
-      } else {
-        boolean first = layout.template.names.get(i).equals("$A");
-        System.arraycopy(first ? a : b, 0, out.inputIds, at, first ? keptA : keptB);
-        at += first ? keptA : keptB;
-      }
-      Arrays.fill(out.tokenTypeIds, before, at, layout.template.types.get(i));
-    }
+    template.fill(out.inputIds, out.tokenTypeIds, a, 0, countA, b, fromB, countB);
     return out;
   }
 
@@ -111,13 +157,5 @@ public final class TextEncoder {
     int less = shorter > budget / 2 ? budget / 2 : shorter;
     int more = budget - less;
     return a > b ? new int[] {more, less} : new int[] {less, more};
-  }
-
-  private static int known(Tokenizer tokenizer, String token) throws IOException {
-    Integer id = tokenizer.id(token);
-    if (id == null) {
-      throw new IOException("tokenizer.json has no " + token + ", which io.json names; export the artefact again");
-    }
-    return id;
   }
 }

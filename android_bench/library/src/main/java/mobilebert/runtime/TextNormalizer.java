@@ -1,93 +1,76 @@
 package mobilebert.runtime;
 
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
 
 /**
- * BERT's text clean-up and word split: controls dropped, ideographs set apart, accents removed, lower case; words end
- * at white space, punctuation characters are words of their own.
+ * BERT's text clean-up: controls dropped, white space one kind of space, ideographs set apart; of a lower-casing one,
+ * accents removed and letters in lower case too. Immutable: threads may share one.
  */
 final class TextNormalizer {
   private static final int HANGUL_FIRST = 0xAC00;
   private static final int HANGUL_LAST = 0xD7A3;
 
   private final UnicodeTable table;
+  private final boolean lowercase;
 
-  TextNormalizer() throws IOException {
+  TextNormalizer(boolean lowercase) throws IOException {
+    this.lowercase = lowercase;
     table = UnicodeTable.load();
   }
 
-  /** The words of a text, each as its code points. */
-  List<int[]> words(String text) {
-    int[] line = normalize(text);
-    List<int[]> words = new ArrayList<int[]>();
-    int start = 0;
-    for (int i = 0; i <= line.length; i++) {
-      boolean end = i == line.length;
-      if (!end && line[i] != ' ' && !table.has(line[i], UnicodeTable.PUNCTUATION)) {
-        continue;
-      }
-      if (i > start) {
-        words.add(java.util.Arrays.copyOfRange(line, start, i));
-      }
-      if (!end && line[i] != ' ') {
-        words.add(new int[] {line[i]});
-      }
-      start = i + 1;
-    }
-    return words;
+  boolean isPunctuation(int code) {
+    return table.has(code, UnicodeTable.PUNCTUATION);
   }
 
-  /** The normalised text as code points; white space is one kind of space. */
-  int[] normalize(String text) {
-    IntList out = new IntList(text.length() + 16);
-    for (int i = 0; i < text.length(); ) {
-      int code = text.codePointAt(i);
-      i += Character.charCount(code);
-      boolean loneSurrogate = code >= 0xD800 && code <= 0xDFFF;
-      if (loneSurrogate || table.has(code, UnicodeTable.DROPPED)) {
+  /** The normalised text; each code point keeps the characters it came from. */
+  AlignedText normalize(AlignedText text) {
+    AlignedText.Builder out = new AlignedText.Builder(text.length() + 16);
+    for (int i = 0; i < text.length(); i++) {
+      int code = text.codes[i];
+      if (table.has(code, UnicodeTable.DROPPED) || lowercase && table.has(code, UnicodeTable.ACCENT)) {
         continue;
       }
       boolean ideograph = table.has(code, UnicodeTable.IDEOGRAPH);
       if (ideograph) {
-        out.add(' ');
+        out.add(' ', text.starts[i], text.ends[i]);
       }
-      append(out, code);
+      append(out, code, text.starts[i], text.ends[i]);
       if (ideograph) {
-        out.add(' ');
+        out.add(' ', text.starts[i], text.ends[i]);
       }
     }
-    int[] line = out.toArray();
-    sortMarks(line);
+    AlignedText line = out.build();
+    if (lowercase) {
+      sortMarks(line.codes);
+    }
     return line;
   }
 
-  private void append(IntList out, int code) {
+  private void append(AlignedText.Builder out, int code, int start, int end) {
     if (table.has(code, UnicodeTable.SPACE)) {
-      out.add(' ');
+      out.add(' ', start, end);
       return;
     }
-    if (code >= HANGUL_FIRST && code <= HANGUL_LAST) {
-      appendHangul(out, code - HANGUL_FIRST);
+    if (lowercase && code >= HANGUL_FIRST && code <= HANGUL_LAST) {
+      appendHangul(out, code - HANGUL_FIRST, start, end);
       return;
     }
-    int[] target = table.target(code);
+    int[] target = lowercase ? table.target(code) : null;
     if (target == null) {
-      out.add(code);
+      out.add(code, start, end);
       return;
     }
     for (int part : target) {
-      out.add(part);
+      out.add(part, start, end);
     }
   }
 
   /** Unicode 3.12: a syllable is a leading consonant, a vowel and perhaps a trailing consonant. */
-  private static void appendHangul(IntList out, int index) {
-    out.add(0x1100 + index / (21 * 28));
-    out.add(0x1161 + index / 28 % 21);
+  private static void appendHangul(AlignedText.Builder out, int index, int start, int end) {
+    out.add(0x1100 + index / (21 * 28), start, end);
+    out.add(0x1161 + index / 28 % 21, start, end);
     if (index % 28 != 0) {
-      out.add(0x11A7 + index % 28);
+      out.add(0x11A7 + index % 28, start, end);
     }
   }
 

@@ -18,7 +18,6 @@ final class TokenizerCard {
   /** -1 in formats 1 to 3, which leave it to the vocabulary's [PAD]. */
   final int padId;
 
-  /** Null in formats 1 to 3, whose networks read pairs only. */
   final Template single;
 
   /** Null where the tokenizer has none. */
@@ -33,7 +32,7 @@ final class TokenizerCard {
     expected.put("lowercase", lowercase);
     expected.put("truncation", "longest_first");
     fields.expect("tokenizer", expected);
-    return new TokenizerCard(WORDPIECE, lowercase, -1, null, Template.BERT_PAIR);
+    return new TokenizerCard(WORDPIECE, lowercase, -1, Template.BERT_SINGLE, Template.BERT_PAIR);
   }
 
   /** Reads the object of format 4. */

@@ -1,10 +1,6 @@
 package mobilebert.runtime;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -20,6 +16,7 @@ final class UnicodeTable {
   static final int PUNCTUATION = 8;
   private static final int MAPPED = 16;
   private static final int SORTED = 32;
+  static final int ACCENT = 64;
 
   private final byte[] flags = new byte[Character.MAX_CODE_POINT + 1];
   private final Map<Integer, int[]> targets = new HashMap<Integer, int[]>();
@@ -27,20 +24,9 @@ final class UnicodeTable {
 
   /** Reads the table that is packaged with this class. */
   static UnicodeTable load() throws IOException {
-    InputStream stream = UnicodeTable.class.getResourceAsStream("unicode.txt");
-    if (stream == null) {
-      throw new IOException("unicode.txt is not packaged beside UnicodeTable; build the core again");
-    }
     UnicodeTable table = new UnicodeTable();
-    BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.US_ASCII));
-    try {
-      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        if (!line.startsWith("#")) {
-          table.add(line.split(" "));
-        }
-      }
-    } finally {
-      reader.close();
+    for (String line : Files.readResource("unicode.txt")) {
+      table.add(line.split(" "));
     }
     return table;
   }
@@ -86,6 +72,8 @@ final class UnicodeTable {
     switch (kind) {
       case "D":
         return DROPPED;
+      case "A":
+        return ACCENT;
       case "S":
         return SPACE;
       case "C":

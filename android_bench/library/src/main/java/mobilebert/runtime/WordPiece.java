@@ -3,66 +3,73 @@ package mobilebert.runtime;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
-import java.io.Reader;
 import java.io.StringReader;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
- * WordPiece ids of a text, equal to those of the Python side's tokenizer on any text.
+ * WordPiece as a BERT splits texts, lower-casing or not: equal to the Python side's tokenizer on any text.
  *
  * <p>Immutable: threads may share one.
  */
 final class WordPiece extends Tokenizer {
   /** A longer word becomes one unknown token. */
-  static final int LONGEST_WORD = 100;
+  private static final int LONGEST_WORD = 100;
 
-  private static final String[] SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  private static final String UNKNOWN = "[UNK]";
 
   private final Map<String, Integer> vocabulary;
-  private final TextNormalizer normalizer = new TextNormalizer();
-  private final List<String> special;
+  private final TextNormalizer normalizer;
+  private final AddedTokens added;
   private final int unknown;
 
-  private WordPiece(Map<String, Integer> vocabulary) throws IOException {
-    this.vocabulary = vocabulary;
-    special = new ArrayList<String>();
-    for (String token : SPECIAL) {
-      if (vocabulary.containsKey(token)) {
-        special.add(token);
-      } else if (!token.equals("[MASK]")) {
-        throw new IOException("vocab.txt has no " + token + "; it is not a BERT WordPiece vocabulary");
-      }
+  /** Reads vocab.txt and tokenizer.json of an artefact folder; throws where they do not say the same. */
+  WordPiece(File folder, Fields file, boolean lowercase) throws IOException {
+    normalizer = new TextNormalizer(lowercase);
+    vocabulary = readVocabulary(Files.readText(new File(folder, "vocab.txt")));
+    added = new AddedTokens(file, normalizer);
+    checkRules(file, lowercase);
+    Map<String, Integer> entries = new HashMap<String, Integer>(65536);
+    Fields listed = file.object("model").object("vocab");
+    for (Object token : listed.data.keySet()) {
+      entries.put((String) token, listed.whole((String) token, 0, Integer.MAX_VALUE));
     }
-    unknown = vocabulary.get("[UNK]");
+    if (!entries.containsKey(UNKNOWN)) {
+      throw file.fault("its vocabulary has no " + UNKNOWN);
+    }
+    unknown = entries.get(UNKNOWN);
+    entries.putAll(added.ids());
+    if (!entries.equals(vocabulary)) {
+      throw file.fault("its entries are not those of vocab.txt");
+    }
   }
 
-  /** Reads vocab.txt of an artefact folder; throws where tokenizer.json, which Python reads, says something else. */
-  static WordPiece read(File folder) throws IOException {
-    Map<String, Integer> vocabulary = vocabulary(new StringReader(Files.readText(new File(folder, "vocab.txt"))));
-    TokenizerFile.check(new File(folder, "tokenizer.json"), vocabulary);
-    return new WordPiece(vocabulary);
-  }
-
-  /** Reads the text of vocab.txt: one token a line, the line number is its id. */
-  static WordPiece read(Reader source) throws IOException {
-    return new WordPiece(vocabulary(source));
-  }
-
-  private static Map<String, Integer> vocabulary(Reader source) throws IOException {
+  /** One token a line, the line number is its id. */
+  private static Map<String, Integer> readVocabulary(String text) throws IOException {
     Map<String, Integer> vocabulary = new HashMap<String, Integer>(65536);
-    BufferedReader reader = new BufferedReader(source);
-    try {
-      int id = 0;
-      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        vocabulary.put(line, id++);
-      }
-    } finally {
-      reader.close();
+    BufferedReader reader = new BufferedReader(new StringReader(text));
+    int id = 0;
+    for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+      vocabulary.put(line, id++);
     }
     return vocabulary;
+  }
+
+  /** Throws unless tokenizer.json, by which Python splits texts, says what this class does. */
+  private static void checkRules(Fields file, boolean lowercase) throws IOException {
+    Fields rules = file.object("normalizer");
+    rules.expect("type", "BertNormalizer");
+    boolean clean = rules.truth("clean_text") && rules.truth("handle_chinese_chars");
+    boolean accents = rules.isNull("strip_accents") || rules.truth("strip_accents") == lowercase;
+    if (!clean || !accents || rules.truth("lowercase") != lowercase) {
+      throw rules.fault("its rules are not those of a " + (lowercase ? "lower-casing" : "cased") + " BERT");
+    }
+    file.object("pre_tokenizer").expect("type", "BertPreTokenizer");
+    Fields model = file.object("model");
+    model.expect("type", "WordPiece");
+    model.expect("unk_token", UNKNOWN);
+    model.expect("continuing_subword_prefix", "##");
+    model.expect("max_input_chars_per_word", LONGEST_WORD);
   }
 
   @Override
@@ -71,67 +78,89 @@ final class WordPiece extends Tokenizer {
   }
 
   @Override
-  int[] ids(String text) {
-    IntList out = new IntList(text.length() / 3);
+  boolean hasId(int id) {
+    return vocabulary.containsValue(id);
+  }
+
+  @Override
+  Tokens tokens(String text) {
+    final Tokens out = new Tokens();
+    final AddedTokens.Pieces words =
+        new AddedTokens.Pieces() {
+          @Override
+          public void text(AlignedText piece) {
+            addWords(out, piece);
+          }
+
+          @Override
+          public void token(int id, int start, int end) {
+            out.addWord(id, start, end);
+          }
+        };
+    added.splitRaw(
+        AlignedText.of(text),
+        new AddedTokens.Pieces() {
+          @Override
+          public void text(AlignedText piece) {
+            added.splitNormalized(normalizer.normalize(piece), words);
+          }
+
+          @Override
+          public void token(int id, int start, int end) {
+            out.addWord(id, start, end);
+          }
+        });
+    return out;
+  }
+
+  /** Words end at white space; a punctuation character is a word of its own. */
+  private void addWords(Tokens out, AlignedText line) {
     int start = 0;
-    int at = text.indexOf('[');
-    while (at >= 0) {
-      String token = specialAt(text, at);
-      if (token != null) {
-        addWords(out, text.substring(start, at));
-        out.add(vocabulary.get(token));
-        start = at + token.length();
+    for (int i = 0; i <= line.length(); i++) {
+      boolean space = i < line.length() && line.codes[i] == ' ';
+      boolean punctuation = i < line.length() && normalizer.isPunctuation(line.codes[i]);
+      if (i < line.length() && !space && !punctuation) {
+        continue;
       }
-      at = text.indexOf('[', token == null ? at + 1 : start);
-    }
-    addWords(out, text.substring(start));
-    return out.toArray();
-  }
-
-  private String specialAt(String text, int at) {
-    for (String token : special) {
-      if (text.startsWith(token, at)) {
-        return token;
+      addWord(out, line, start, i);
+      if (punctuation) {
+        addWord(out, line, i, i + 1);
       }
-    }
-    return null;
-  }
-
-  private void addWords(IntList out, String text) {
-    for (int[] word : normalizer.words(text)) {
-      addWord(out, word);
+      start = i + 1;
     }
   }
 
   /** Greedy longest match from the left; a word with a part that matches nothing is unknown as a whole. */
-  private void addWord(IntList out, int[] word) {
-    if (word.length > LONGEST_WORD) {
-      out.add(unknown);
+  private void addWord(Tokens out, AlignedText line, int from, int to) {
+    if (from >= to) {
       return;
     }
-    int[] pieces = new int[word.length];
-    int count = 0;
-    int start = 0;
-    while (start < word.length) {
-      int end = word.length;
+    out.nextWord();
+    int[] ends = new int[to - from];
+    int[] ids = new int[to - from];
+    int count = to - from > LONGEST_WORD ? -1 : 0;
+    for (int start = from; start < to && count >= 0; ) {
+      int end = to;
       Integer id = null;
-      while (end > start) {
-        String piece = new String(word, start, end - start);
-        id = vocabulary.get(start == 0 ? piece : "##" + piece);
-        if (id != null) {
-          break;
-        }
-        end--;
+      while (end > start && id == null) {
+        String piece = new String(line.codes, start, end - start);
+        id = vocabulary.get(start == from ? piece : "##" + piece);
+        end -= id == null ? 1 : 0;
       }
       if (id == null) {
-        out.add(unknown);
-        return;
+        count = -1;
+        break;
       }
-      pieces[count++] = id;
+      ids[count] = id;
+      ends[count++] = end;
       start = end;
     }
+    if (count < 0) {
+      out.add(unknown, line.starts[from], line.ends[to - 1]);
+      return;
+    }
     for (int i = 0; i < count; i++) {
-      out.add(pieces[i]);
+      out.add(ids[i], line.starts[i == 0 ? from : ends[i - 1]], line.ends[ends[i] - 1]);
     }
   }
 }

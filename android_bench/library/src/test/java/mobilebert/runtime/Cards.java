@@ -6,10 +6,16 @@ import java.io.IOException;
 final class Cards {
   private Cards() {}
 
-  /** A lower-casing BERT's. */
-  static TokenizerCard tokenizer() throws IOException {
-    String old =
-        "{\"vocab\": \"vocab.txt\", \"file\": \"tokenizer.json\", \"lowercase\": true, \"truncation\": \"longest_first\"}";
-    return TokenizerCard.readOld(new Fields(Json.parse("{\"tokenizer\": " + old + "}"), "io.json"));
+  /** A BERT's templates around a tokenizer of some kind. */
+  static TokenizerCard tokenizer(String kind, String lowercase) throws IOException {
+    String vocab = kind.equals("wordpiece") ? "\"vocab.txt\"" : "null";
+    String templates =
+        "{\"single\": [\"[CLS]\", \"$A\", \"[SEP]\"], \"pair\": [\"[CLS]\", \"$A\", \"[SEP]\", \"$B:1\", \"[SEP]:1\"]}";
+    String text =
+        String.format(
+            "{\"kind\": \"%s\", \"lowercase\": %s, \"vocab\": %s, \"file\": \"tokenizer.json\", \"pad_id\": 0,"
+                + " \"truncation\": \"longest_first\", \"template\": %s}",
+            kind, lowercase, vocab, templates);
+    return TokenizerCard.read(new Fields(Json.parse("{\"tokenizer\": " + text + "}"), "io.json"), "longest_first");
   }
 }

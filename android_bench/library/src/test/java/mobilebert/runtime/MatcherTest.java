@@ -5,9 +5,6 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import java.io.File;
-import java.io.FileInputStream;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -158,8 +155,8 @@ public final class MatcherTest {
   }
 
   private static TextEncoder encoder() throws Exception {
-    FileInputStream stream = new FileInputStream(Golden.file("vocab.txt"));
-    return new TextEncoder(WordPiece.read(new InputStreamReader(stream, StandardCharsets.UTF_8)), Cards.tokenizer());
+    TokenizerCard card = Cards.tokenizer("wordpiece", "true");
+    return new TextEncoder(Tokenizer.read(Golden.file("tokenizers/wordpiece"), card), card);
   }
 
   /** The card of the first vector with two lengths; its length shift is kept. */

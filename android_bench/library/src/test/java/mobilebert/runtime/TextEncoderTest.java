@@ -4,24 +4,27 @@ import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
-import java.io.FileInputStream;
-import java.io.InputStreamReader;
-import java.io.StringReader;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.Test;
 
-/** Promise: the ids, masks and token types that the Python tokenizer gives, on any pair of texts. */
-public final class WordPieceTest {
-  private static WordPiece wordPiece() throws Exception {
-    FileInputStream stream = new FileInputStream(Golden.file("vocab.txt"));
-    return WordPiece.read(new InputStreamReader(stream, StandardCharsets.UTF_8));
+/** Promise: the rows that the Python tokenizer gives, on any pair of texts. */
+public final class TextEncoderTest {
+  private static final TextNormalizer UNCASED = normalizer(true);
+  private static final TextNormalizer CASED = normalizer(false);
+
+  private static TextNormalizer normalizer(boolean lowercase) {
+    try {
+      return new TextNormalizer(lowercase);
+    } catch (java.io.IOException error) {
+      throw new IllegalStateException(error);
+    }
   }
 
   private static TextEncoder encoder() throws Exception {
-    return new TextEncoder(wordPiece(), Cards.tokenizer());
+    TokenizerCard card = Cards.tokenizer("wordpiece", "true");
+    return new TextEncoder(Tokenizer.read(Golden.file("tokenizers/wordpiece"), card), card);
   }
 
   @Test
@@ -46,9 +49,9 @@ public final class WordPieceTest {
 
   @Test
   public void everyCodePointIsSplitAsThePythonTokenizerSplitsIt() throws Exception {
-    TextNormalizer normalizer = new TextNormalizer();
     for (Map<String, Object> row : Golden.rows("normalized.json")) {
-      int[] got = normalizer.normalize((String) row.get("text"));
+      TextNormalizer normalizer = (Boolean) row.get("lowercase") ? UNCASED : CASED;
+      int[] got = normalizer.normalize(AlignedText.of((String) row.get("text"))).codes;
       assertEquals((String) row.get("text"), (String) row.get("became"), new String(got, 0, got.length));
     }
   }
@@ -60,17 +63,5 @@ public final class WordPieceTest {
     assertEquals(8, encoder.encode("a b c", "d e", 8, 16, 32).inputIds.length);
     assertEquals(16, encoder.encode("a b c", "d e f", 8, 16, 32).inputIds.length);
     assertEquals(32, encoder.encode("a b c d e f g h i j k l m n o p q r s t u v w x y z", "a b c d", 8, 16, 32).tokens);
-  }
-
-  @Test
-  public void loneSurrogatesAreDropped() throws Exception {
-    WordPiece wordPiece = wordPiece();
-    assertArrayEquals(wordPiece.ids("ab"), wordPiece.ids("a\uD800b"));
-    assertArrayEquals(wordPiece.ids("ab"), wordPiece.ids("a\uDC00b\uD83D"));
-  }
-
-  @Test(expected = java.io.IOException.class)
-  public void aFileWithoutSpecialTokensIsRefused() throws Exception {
-    WordPiece.read(new StringReader("a\nb\n"));
   }
 }
