@@ -74,8 +74,8 @@ def describe(folder: Path) -> ArtefactCard | ExternalModel:
 def open_model(folder: Path, threads: int) -> Backend:
     """Load the model of either kind of folder.
 
-    A bare model's inputs are checked against its description; its first output is what `run` returns, in
-    float where the file has it in integers.
+    A bare model's inputs are checked against its description; `run` returns its first output, in float where
+    the file has it in integers.
 
     Raises:
         ArtefactError: the runtime refuses the file, or its inputs are not those that bare.json names.
@@ -109,12 +109,14 @@ class _BareTflite:
             for name, detail in self.runner.get_input_details().items()
         }
 
-        detail = next(iter(self.runner.get_output_details().values()))
+        self.output, detail = next(iter(self.runner.get_output_details().items()))
         self.scale, self.zero = detail["quantization"]  # (0.0, 0) of a float output
 
-    def run(self, inputs: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
-        output = next(iter(self.runner(**inputs).values()))
-        return output if not self.scale else (output.astype(np.float32) - self.zero) * np.float32(self.scale)
+    def run(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.float32]]:
+        found = self.runner(**inputs)[self.output]
+        if self.scale:
+            found = (found.astype(np.float32) - self.zero) * np.float32(self.scale)
+        return {self.output: found}
 
 
 class _BareOnnx:
@@ -135,5 +137,6 @@ class _BareOnnx:
             one.name: (types.get(one.type, one.type), tuple(one.shape)) for one in self.session.get_inputs()
         }
 
-    def run(self, inputs: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        return self.session.run(None, dict(inputs))[0]
+    def run(self, inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        output = self.session.get_outputs()[0].name
+        return {output: self.session.run([output], dict(inputs))[0]}

@@ -115,6 +115,8 @@ def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) ->
         temperature=settings.temperature,
         attention_mask_value=config.attention_mask_value,
         minimum_runtime=recipe.minimum_runtime,
-        tokenizer=TokenizerCard(lowercase=lowercases, pad_id=model.tokenizer.pad_id),
+        tokenizer=TokenizerCard(
+            lowercase=lowercases, pad_id=model.tokenizer.pad_id, template=model.tokenizer.template
+        ),
         length_shift=LengthShift.from_json(settings.length_shift),
     )

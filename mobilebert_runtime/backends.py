@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, TOKENS_AXIS, ArtefactCard
+from mobilebert_runtime.card import INPUT_NAMES, TOKENS_AXIS, ArtefactCard
 from mobilebert_runtime.errors import ArtefactError, ToolError
 
 # Import name of each interpreter → package to install; the first that is installed is used.
@@ -31,12 +31,12 @@ class Backend(Protocol):
 
     name: str
 
-    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        """Int32 (1, S) by input name, S a bucket of the artefact → float32 logits (1, labels)."""
+    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
+        """Int32 (1, S) by input name, S a bucket of the artefact → float32 outputs by name."""
 
 
 def open_backend(model: Path, card: ArtefactCard, threads: int) -> Backend:
-    """Load a model file and check that it has exactly the inputs and the output io.json names.
+    """Load a model file and check that it has exactly the inputs and outputs io.json names.
 
     Raises:
         ArtefactError: the runtime refuses the file, or names, types or shapes differ from io.json.
@@ -74,11 +74,11 @@ class _TfliteBackend:
         # An interpreter has one set of tensors: a second thread would overwrite the first one's inputs.
         self.lock = threading.Lock()
 
-    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
+    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
         runner = self.runners[inputs[INPUT_NAMES[0]].shape[1]]
         try:
             with self.lock:
-                return runner(**inputs)[OUTPUT_NAME]
+                return runner(**inputs)
         except (ValueError, RuntimeError) as error:
             raise _failed(self.name, error) from None
 
@@ -112,10 +112,11 @@ class _OnnxBackend:
 
     def __init__(self, session: Any) -> None:
         self.session = session
+        self.outputs = [output.name for output in session.get_outputs()]
 
-    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
+    def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
         try:
-            return self.session.run([OUTPUT_NAME], dict(inputs))[0]
+            return dict(zip(self.outputs, self.session.run(self.outputs, dict(inputs))))
         except Exception as error:  # its exceptions share no public base class
             raise _failed(self.name, error) from error
 

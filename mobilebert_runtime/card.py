@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_runtime.card_parts import (
-    BERT_TEMPLATE,
     BERT_TOKENIZER,
     FLOAT32,
     TOKENS,
@@ -27,7 +26,6 @@ from mobilebert_runtime.card_parts import (
     CardError,
     Embedding,
     TokenizerCard,
-    old_tokenizer,
     read_buckets,
     read_embedding,
     read_shift,
@@ -44,8 +42,6 @@ from mobilebert_runtime.length_shift import LengthShift
 # would give other scores, so they must not take a later format for their own.
 FORMAT = 4
 READABLE_FORMATS = (1, 2, 3, 4)
-# What format 3 can say is written as format 3, which every reader knows.
-PLAIN_FORMAT = 3
 CARD_FILE = "io.json"
 CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
@@ -187,35 +183,31 @@ class ArtefactCard:
         return self.length_shift.of(pairs) if self.length_shift else [0.0] * len(pairs)
 
     def to_json(self) -> dict[str, Any]:
-        """The io.json object."""
-        plain = self._fits_format_3()
+        """The io.json object of the newest format.
+
+        Raises:
+            ArtefactError: the card was read from an older one, which does not say how texts are padded.
+        """
         return {
-            "format": PLAIN_FORMAT if plain else FORMAT,
-            **({} if plain else {"task": self.task}),
+            "format": FORMAT,
+            "task": self.task,
             "target": self.target,
             "quant": self.quant,
             "model_file": self.model_file,
-            **({} if plain else {"texts": self.texts}),
+            "texts": self.texts,
             "seq_len": self.seq_len,
             "buckets": [asdict(bucket) for bucket in self.buckets],
             "inputs": self._inputs_json(),
             "outputs": self._outputs_json(),
             "labels": list(self.labels),
-            **({} if plain else {"activation": self.activation}),
+            "activation": self.activation,
             **(self._decision_json() if self.task == MATCHING else {}),
-            **({} if plain else {"embedding": self.embedding and asdict(self.embedding)}),
+            "embedding": self.embedding and asdict(self.embedding),
             "attention_mask_value": self.attention_mask_value,
-            "tokenizer": old_tokenizer(bool(self.tokenizer.lowercase))
-            if plain
-            else self.tokenizer.to_json(TASKS[self.task].truncation),
+            "tokenizer": self.tokenizer.to_json(TASKS[self.task].truncation),
             **({} if self.stride is None else {"context": {"stride": self.stride}}),
             "minimum_runtime": self.minimum_runtime,
         }
-
-    def _fits_format_3(self) -> bool:
-        rest = (self.task, self.inputs, self.activation, self.embedding)
-        kind = (self.tokenizer.kind, self.tokenizer.template)
-        return rest == (MATCHING, INPUT_NAMES, "softmax", None) and kind == ("wordpiece", BERT_TEMPLATE)
 
     def _inputs_json(self) -> list[dict[str, Any]]:
         return [{"name": name, "dtype": "int32", "shape": [1, self.seq_len]} for name in self.inputs]

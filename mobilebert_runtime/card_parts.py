@@ -134,23 +134,14 @@ class TokenizerCard:
 BERT_TOKENIZER = TokenizerCard()
 
 
-def old_tokenizer(lowercase: bool) -> dict[str, Any]:
-    """The object of formats 1 to 3, which know a BERT's WordPiece alone."""
-    return {
-        "vocab": VOCABULARY_FILE,
-        "file": TOKENIZER_FILE,
-        "lowercase": lowercase,
-        "truncation": "longest_first",
-    }
-
-
 def read_tokenizer(fields: Fields, version: int, truncation: str) -> TokenizerCard:
     """The member `tokenizer` of a card, whatever its format."""
     found = fields.object("tokenizer")
     if version < 4:
-        lowercase = found.take("lowercase", bool)
-        if found.data != (expected := old_tokenizer(lowercase)):
-            raise fields.fault(f"tokenizer is {found.data!r:.120}, not {expected!r}")
+        lowercase = found.take("lowercase", bool)  # a BERT's WordPiece
+        expected = {"vocab": VOCABULARY_FILE, "file": TOKENIZER_FILE, "truncation": "longest_first"}
+        if found.data != expected | {"lowercase": lowercase}:
+            raise fields.fault(f"tokenizer is {found.data!r:.120}, not {expected!r} with lowercase")
         return TokenizerCard(lowercase=lowercase)
     templates = found.object("template")
     card = TokenizerCard(

@@ -1,80 +1,38 @@
-"""Run an artefact folder: numpy, tokenizers and one runtime, nothing else.
+"""Pairs of texts and the probability that they match.
 
-    matcher = Matcher.load("artefacts/matcher-int8", threads=2)
-    matcher.score([("How old is the Moon?", "What is the age of the Moon?")])   # → array([0.98], float32)
-
-A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime`; a .onnx file in
-`onnxruntime`.
+matcher = Matcher.load("artefacts/matcher-int8", threads=2)
+matcher.score([("How old is the Moon?", "What is the age of the Moon?")])   # → array([0.98], float32)
+matcher.rank("How old is the Moon?", ["What is the age of the Moon?", "How far is it?"], top_k=1)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.backends import Backend, open_backend
-from mobilebert_runtime.card import INPUT_NAMES, MATCHING, ArtefactCard, check_checksums, read_card
-from mobilebert_runtime.checked import read_text
-from mobilebert_runtime.errors import ArtefactError, ModelError
-from mobilebert_runtime.tokenizer import PairTokenizer
-
-MOST_THREADS = 1024
+from mobilebert_runtime.artefact import ArtefactModel, check_texts
+from mobilebert_runtime.card import MATCHING, ArtefactCard
+from mobilebert_runtime.results import Hit
 
 
-class Matcher:
-    """A pair classifier in a runtime: text pairs in, probabilities out.
+class Matcher(ArtefactModel):
+    """A pair classifier in a runtime: text pairs in, probabilities out."""
 
-    One object may be called from many threads at once. A .tflite file then runs one inference at a time, as
-    its interpreter has one set of tensors; with one object per thread, inferences run side by side and each
-    object holds the weights. Measured for the shipped int8 artefact, 8 threads on two busy cores: 76 scores a
-    second on one object, 121 with one object each (one thread: 68). ONNX Runtime needs no lock.
-    """
-
-    def __init__(self, card: ArtefactCard, tokenizer: PairTokenizer, backend: Backend) -> None:
-        self.card = card
-        self.tokenizer = tokenizer
-        self.backend = backend
-
-    @classmethod
-    def load(
-        cls, directory: str | Path, threads: int = 1, *, public_key: str | Path | None = None
-    ) -> Matcher:
-        """Open an artefact folder, checking every file against its checksum first.
-
-        Args:
-            directory: the folder `mobilebert export` wrote.
-            threads: CPU threads of one inference, 1 to 1024.
-            public_key: minisign's, as a file or a line; the artefact must then be signed with it.
-
-        Raises:
-            ArtefactError: the folder is missing, damaged or not signed, or a file is not what io.json says.
-            ToolError: the runtime the model needs is not installed.
-        """
-        if not 1 <= threads <= MOST_THREADS:
-            raise ArtefactError(f"threads is {threads}; give 1 to {MOST_THREADS}")
-        folder = Path(directory)
-        if public_key is not None:
-            from mobilebert_runtime.signature import verify_signature
-
-            verify_signature(folder, public_key)
-        card = read_card(folder)
-        if card.task != MATCHING or card.tokenizer.kind != "wordpiece" or card.inputs != INPUT_NAMES:
-            raise ArtefactError(f"{folder}: is not for matching by a BERT's WordPiece; Matcher can't run it")
-        check_checksums(folder)
-        tokenizer = _read_tokenizer(folder, card)
-        return cls(card, tokenizer, open_backend(folder / card.model_file, card, threads))
+    task = MATCHING
 
     def score(self, pairs: Sequence[tuple[str, str]], *, symmetric: bool = False) -> NDArray[np.float32]:
-        """Probability of the positive label of each pair, float32 (N,), in [0, 1].
+        """Score of each pair, float32 (N,): the probability of the positive label, in [0, 1].
+
+        The score of a network for regression is its value itself.
 
         A cross-encoder reads a before b, so that (a, b) and (b, a) score a little differently. With
         `symmetric` the result is the mean over both orders: the same bits for both, at twice the time.
         """
+        logits = self.logits(pairs)
         shift = self.card.shift(pairs)  # the same for both orders
-        forward = positive_probability(self.logits(pairs), self.card, shift)
+        forward = positive_probability(logits, self.card, shift)
         if not symmetric:
             return forward
         backward = positive_probability(self.logits([(b, a) for a, b in pairs]), self.card, shift)
@@ -87,52 +45,25 @@ class Matcher:
             return positive
         return self.card.labels[1 - self.card.positive] if len(self.card.labels) == 2 else f"not {positive}"
 
+    def rank(self, query: str, texts: Sequence[str], top_k: int | None = None) -> list[Hit]:
+        """The texts that match the query best, best first; all of them without `top_k`."""
+        check_texts(texts, 1)
+        scores = self.score([(query, text) for text in texts])
+        order = np.argsort(-scores, kind="stable")[:top_k]
+        return [Hit(int(i), float(scores[i]), texts[i]) for i in order]
+
     def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """Raw logits, float32 (N, labels), columns in the order of `card.labels`.
 
         Each pair runs in the smallest bucket that holds it.
         """
-        if not pairs:
-            return self._empty()
-        rows = self.tokenizer.ids(pairs, self.card.seq_len)
-        encoded = [self.tokenizer.pad([row], self.card.bucket(len(row[0])).seq_len) for row in rows]
-        return np.concatenate([self._run(inputs) for inputs in encoded])
+        check_texts(pairs, 2)
+        rows = self.run_rows(self.tokenizer.ids(pairs, self.card.seq_len))
+        return np.stack(rows) if rows else np.zeros((0, len(self.card.labels)), np.float32)
 
     def logits_of(self, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
         """Logits of encoded pairs: int32 (N, S) by input name, S a bucket → float32 (N, labels)."""
-        count = len(encoded[INPUT_NAMES[0]])
-        rows = [self._run({name: encoded[name][i : i + 1] for name in INPUT_NAMES}) for i in range(count)]
-        return np.concatenate(rows) if rows else self._empty()
-
-    def _run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        logits = self.backend.run(inputs)
-        # A damaged file may announce one shape and return another.
-        if logits.shape != (1, len(self.card.labels)) or not np.isfinite(logits).all():
-            raise ArtefactError(
-                "the network's answer is not a row of finite logits; export the artefact again"
-            )
-        return logits
-
-    def _empty(self) -> NDArray[np.float32]:
-        return np.zeros((0, len(self.card.labels)), np.float32)
-
-
-def _read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
-    """The artefact's tokenizer: a BERT's WordPiece over exactly the entries of vocab.txt."""
-    path = folder / "tokenizer.json"
-    try:
-        tokenizer = PairTokenizer.load(folder)
-    except ModelError as error:
-        raise ArtefactError(str(error)) from None
-    if not tokenizer.reads_as_bert(lowercase=bool(card.tokenizer.lowercase)):
-        case = "lowercase" if card.tokenizer.lowercase else "cased"
-        raise ArtefactError(f"{path}: is not a {case} BERT's WordPiece; export the artefact again")
-    entries = read_text(folder / "vocab.txt").split("\n")
-    if tokenizer.vocabulary() != {
-        token: i for i, token in enumerate(entries[:-1] if not entries[-1] else entries)
-    }:
-        raise ArtefactError(f"{path}: its entries are not those of vocab.txt; export the artefact again")
-    return tokenizer
+        return self.outputs_of(encoded)
 
 
 def positive_probability(

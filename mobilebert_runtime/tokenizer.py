@@ -1,62 +1,75 @@
-"""WordPiece for text pairs: what the networks read, with numpy and `tokenizers` only."""
+"""Texts and pairs of texts as token ids: what the networks read, with numpy and `tokenizers` only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.card_parts import TOKENIZER_FILE, Template
+from mobilebert_runtime.errors import DataError, ModelError
+from mobilebert_runtime.template import TemplateIds, Window, template_of
+from mobilebert_runtime.tokenizer_kinds import kind_of, read_settings, splits_as_bert
 
 Pair = tuple[str, str]
 # Characters of a text that are read at first, for each token that has room; most texts are shorter.
 CHARACTERS = 16
 # A text is counted in pieces of so many characters, so many at a time.
 PIECE, PIECES = 4096, 32
-# [CLS] a [SEP] b [SEP] has three; more are not a BERT's.
-MOST_SPECIALS = 8
-# Characters; a longer word is [UNK].
-LONGEST_WORD = 100
+# Where no config names the padding: a BERT's, and what the others call it.
+PAD_TOKENS = ("[PAD]", "<pad>")
 
 
 class PairTokenizer:
-    """Encodes (a, b) as [CLS] a [SEP] b [SEP], truncating the longer text first."""
+    """Encodes texts and pairs by the template of their tokenizer, such as [CLS] a [SEP] b [SEP].
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    Too many tokens are truncated, those of the longer text first.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, pad: str | int | None = None, max_length: int | None = None
+    ) -> None:
         # Nothing is changed from here on, so that many threads may encode at once.
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
-        self._single = _Template.of(tokenizer.encode("a"), 1)
-        self._pair = _Template.of(tokenizer.encode("a", "a"), 2)
-        self.is_wordpiece = _is_wordpiece(tokenizer)
-        pad = tokenizer.token_to_id("[PAD]")
-        if pad is None:
-            pad = tokenizer.token_to_id("<pad>")  # an ALBERT's SentencePiece
-        if pad is None:
-            raise ModelError("tokenizer has no [PAD] token; expected a BERT WordPiece tokenizer.json")
-        self.pad_id: int = pad
+        self._single = TemplateIds.of(tokenizer.encode("a"), 1)
+        self._pair = TemplateIds.of(tokenizer.encode("a", "a"), 2)
+        self.kind = kind_of(tokenizer)  # one of TOKENIZER_KINDS, or None
+        self.max_length = max_length  # tokens that the model directory allows, where it says
+        self.pad_id = _pad_id(tokenizer, pad)
 
     @classmethod
     def load(cls, directory: str | Path) -> PairTokenizer:
-        """Read tokenizer.json of a model directory or an artefact.
+        """Read tokenizer.json of a model directory or an artefact, and the configs beside it.
 
         Raises:
-            ModelError: the file is missing or damaged.
+            ModelError: the file is missing or damaged, or one of the configs beside it is.
         """
-        path = Path(directory) / "tokenizer.json"
+        settings = read_settings(Path(directory))
+        path = Path(directory) / TOKENIZER_FILE
+        return cls.read(path, settings.get("pad_token"), settings.get("max_length"))
+
+    @classmethod
+    def read(cls, path: Path, pad: str | int | None = None, max_length: int | None = None) -> PairTokenizer:
+        """Read a tokenizer.json.
+
+        Args:
+            path: the file.
+            pad: token or id that pads texts; by default [PAD] or <pad>.
+            max_length: tokens that the model takes.
+
+        Raises:
+            ModelError: the file is missing or damaged, or has no such token.
+        """
         if not path.is_file():
-            raise ModelError(f"{path}: no such file; a model or artefact directory holds tokenizer.json")
+            raise ModelError(f"{path}: no such file; a model or artefact directory holds {TOKENIZER_FILE}")
         try:
-            return cls(Tokenizer.from_file(str(path)))
+            return cls(Tokenizer.from_file(str(path)), pad, max_length)
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
         except BaseException as error:  # the library raises bare Exception for a damaged file
@@ -70,21 +83,12 @@ class PairTokenizer:
 
     def reads_as_bert(self, *, lowercase: bool) -> bool:
         """Does it split texts as BERT's own code does, which a phone does from vocab.txt alone?"""
-        if not self.is_wordpiece:
-            return False
-        rules, model = self._tokenizer.normalizer, self._tokenizer.model
-        first, last = (self._tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
-        if first is None or last is None:
-            return False
-        return (
-            rules.lowercase is lowercase
-            and rules.strip_accents in (None, lowercase)
-            and rules.clean_text
-            and rules.handle_chinese_chars
-            and (model.unk_token, model.continuing_subword_prefix) == ("[UNK]", "##")
-            and model.max_input_chars_per_word == LONGEST_WORD
-            and self._pair == _Template((([first], [0]), ([last], [0]), ([last], [1])), (0, 1))
-        )
+        return self.kind == "wordpiece" and splits_as_bert(self._tokenizer, lowercase=lowercase)
+
+    @property
+    def template(self) -> Template:
+        """Its special tokens by name; raises `ModelError` where a name can't be written in a template."""
+        return template_of(self._tokenizer, self._single, self._pair)
 
     @property
     def vocab_size(self) -> int:
@@ -97,7 +101,8 @@ class PairTokenizer:
         The time grows with the texts' lengths, and with `max_len` alone where only one of them is long.
         """
         grouped = [(one,) if isinstance(one, str) else tuple(one) for one in pairs]
-        heads = iter(self._heads([text for texts in grouped for text in texts], max_len))
+        found = self._heads([text for texts in grouped for text in texts], max_len)
+        heads = (head.ids for head in found)
         encoded = []
         for texts in grouped:
             tokens = [next(heads) for _ in texts]
@@ -108,6 +113,35 @@ class PairTokenizer:
                 lengths = self._longest_first(texts, [len(ids) for ids in tokens], room)
                 encoded.append(self._pair.fill([ids[:n] for ids, n in zip(tokens, lengths)]))
         return encoded
+
+    def spans(self, text: str, max_len: int) -> Window:
+        """A single text of at most `max_len` tokens, and the characters of each."""
+        [head] = self._heads([text], max_len, spans=True)
+        return Window.of(self._single, [], head, slice(0, max_len - self._single.size))
+
+    def windows(self, question: str, context: str, max_len: int, stride: int) -> list[Window]:
+        """A question with every part of a context, each of at most `max_len` tokens, and their characters.
+
+        Args:
+            question: the first text; it is never truncated.
+            context: the second; the parts are of equal length, but for the last.
+            max_len: tokens of question, part and template.
+            stride: tokens of the context that a part shares with the one before it.
+
+        Raises:
+            DataError: the question leaves no room for such parts.
+        """
+        first, second = self._tokenizer.encode_batch([question, context], add_special_tokens=False)
+        room, count = max_len - self._pair.size - len(first.ids), len(second.ids)
+        if count <= room:
+            return [Window.of(self._pair, first.ids, second, slice(0, count))]
+        if room <= stride:
+            raise DataError(
+                f"the question has {len(first.ids)} tokens; at most {max_len - self._pair.size - stride - 1} "
+                f"fit beside parts of its context that share {stride}"
+            )
+        starts = range(0, count - stride, room - stride)
+        return [Window.of(self._pair, first.ids, second, slice(one, one + room)) for one in starts]
 
     def encode(
         self, pairs: Sequence[Pair], seq_len: int, pad_to: Literal["seq_len", "longest"] = "seq_len"
@@ -164,81 +198,37 @@ class PairTokenizer:
             yield piece
             start += len(piece)
 
-    def _heads(self, texts: Sequence[str], enough: int) -> list[list[int]]:
-        """Tokens of each text: all of them, or at least `enough`."""
-        rows: list[list[int]] = [[]] * len(texts)
+    def _heads(self, texts: Sequence[str], enough: int, *, spans: bool = False) -> list[Encoding]:
+        """Each text encoded: all of its tokens, or at least `enough`."""
+        rows: list[Any] = [None] * len(texts)
         left, size = list(range(len(texts))), CHARACTERS * enough
         while left:
             heads = [self._head(texts[i], 0, size) for i in left]
-            for i, encoding in zip(left, self._encode(heads)):
-                rows[i] = encoding.ids
+            for i, encoding in zip(left, self._encode(heads, spans=spans)):
+                rows[i] = encoding
             left = [i for i, head in zip(left, heads) if len(head) < len(texts[i]) and len(rows[i]) < enough]
             size *= 4
         return rows
 
     def _head(self, text: str, start: int, size: int) -> str:
         """At least `size` characters from `start`, ending before a space; the rest where none is left."""
-        if not self.is_wordpiece:
+        if self.kind != "wordpiece":
             return text[start:]
         space = text.find(" ", start + size) if len(text) > start + size else -1
         return text[start:] if space < 0 else text[start:space]
 
-    def _encode(self, texts: Sequence[str]) -> list[Encoding]:
-        return self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    def _encode(self, texts: Sequence[str], *, spans: bool = False) -> list[Encoding]:
+        encode = self._tokenizer.encode_batch if spans else self._tokenizer.encode_batch_fast
+        return encode(texts, add_special_tokens=False)
 
 
-@dataclass(frozen=True)
-class _Template:
-    """The special tokens around one text or two."""
-
-    specials: tuple[tuple[list[int], list[int]], ...]  # ids and types before, between and after the texts
-    types: tuple[int, ...]  # of each text
-
-    @classmethod
-    def of(cls, probe: Encoding, texts: int) -> _Template:
-        """Read from an encoding of texts of one token or more."""
-        specials: list[tuple[list[int], list[int]]] = [([], [])]
-        types: list[int] = []
-        previous = None
-        for token, kind, text in zip(probe.ids, probe.type_ids, probe.sequence_ids):
-            if text is None:
-                specials[-1][0].append(token)
-                specials[-1][1].append(kind)
-            elif text != previous:
-                types.append(kind)
-                specials.append(([], []))
-                if text != len(types) - 1:
-                    break
-            previous = text
-        found = cls(tuple(specials), tuple(types))
-        if len(types) != texts or found.size > MOST_SPECIALS:
-            raise ModelError(
-                "tokenizer's template is not that of a BERT: each text once, in order, special tokens around"
-            )
-        return found
-
-    @property
-    def size(self) -> int:
-        """Number of special tokens."""
-        return sum(len(ids) for ids, _ in self.specials)
-
-    def fill(self, texts: Sequence[list[int]]) -> tuple[list[int], list[int]]:
-        """Ids and types of the whole."""
-        ids, types = list(self.specials[0][0]), list(self.specials[0][1])
-        for text, kind, (after, after_types) in zip(texts, self.types, self.specials[1:]):
-            ids += text + after
-            types += [kind] * len(text) + after_types
-        return ids, types
-
-
-def _is_wordpiece(tokenizer: Tokenizer) -> bool:
-    """Is it a BERT's WordPiece? Then a text's tokens are those of its parts, if parted before a space."""
-    return (
-        isinstance(tokenizer.normalizer, BertNormalizer)
-        and isinstance(tokenizer.pre_tokenizer, BertPreTokenizer)
-        and isinstance(tokenizer.model, WordPiece)
-        and not any(
-            " " in token.content or not token.content.isascii() or not token.content.isprintable()
-            for token in tokenizer.get_added_tokens_decoder().values()
-        )
-    )
+def _pad_id(tokenizer: Tokenizer, pad: str | int | None) -> int:
+    if isinstance(pad, int):
+        if tokenizer.id_to_token(pad) is None:
+            raise ModelError(f"tokenizer has no token {pad}, which pads its texts")
+        return pad
+    names = PAD_TOKENS if pad is None else (pad,)
+    found = [number for number in map(tokenizer.token_to_id, names) if number is not None]
+    if not found:
+        raise ModelError(f"tokenizer has no {' or '.join(names)} token, which pads its texts")
+    return found[0]

@@ -107,7 +107,8 @@ def accuracy(folder: Path) -> dict[str, float]:
     arrays = encode(folder, check)
     backend = open_model(folder, 1)
     rows = range(len(expected))
-    found = np.concatenate([backend.run({name: a[i : i + 1] for name, a in arrays.items()}) for i in rows])
+    answers = [backend.run({name: a[i : i + 1] for name, a in arrays.items()}) for i in rows]
+    found = np.concatenate([next(iter(answer.values())) for answer in answers])
     margin, margin_expected = found[:, 1] - found[:, 0], expected[:, 1] - expected[:, 0]
     return {
         "rms_logit_error": float(np.sqrt(((found - expected) ** 2).mean())),

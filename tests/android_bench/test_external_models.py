@@ -64,7 +64,7 @@ def test_same_text_gives_the_same_answer_under_other_names_and_types(artefact, b
         open_model(folder, 1).run({name: array[:1] for name, array in arrays.items()})
         for folder, arrays in ((artefact, ours), (bare, theirs))
     )
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(*found.values(), expected["logits"])
 
 
 def test_a_bare_model_is_measured_beside_an_artefact(artefact, bare):

@@ -13,6 +13,7 @@ from android_bench import worker
 from android_bench.build_app import java, unicode_table
 from android_bench.toolchain import tools
 from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.card_parts import TokenizerCard
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher, positive_probability
@@ -137,6 +138,7 @@ def decision_rows():
                 temperature=float(draw.uniform(0.5, 3)),
                 attention_mask_value=-60.0,
                 minimum_runtime={"tflite": "2.14"},
+                tokenizer=TokenizerCard(pad_id=0),
                 length_shift=LengthShift((0.0, 0.25, 0.5), tuple(draw.normal(0, 1, 4).tolist())),
             )
             logits = draw.normal(0, 6, (1, len(labels))).astype(np.float32)

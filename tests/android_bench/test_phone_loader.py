@@ -10,8 +10,9 @@ from collections import Counter
 import pytest
 
 from android_bench.build_app import java
-from mobilebert_runtime import matcher
+from mobilebert_runtime import artefact as loader
 from mobilebert_runtime.errors import ArtefactError, ToolError
+from mobilebert_runtime.matcher import Matcher
 from tests.helpers.artefact_mutations import CARD, FOLDER, mutate
 
 SMALL, LARGE = 60, 1200
@@ -63,9 +64,9 @@ def phone(tmp_path_factory):
 def python_verdict(folder, monkeypatch):
     """What the runtime says of a folder before it opens the network."""
     with monkeypatch.context() as patched:
-        patched.setattr(matcher, "open_backend", lambda *_: None)
+        patched.setattr(loader, "open_backend", lambda *_: None)
         try:
-            matcher.Matcher.load(folder)
+            Matcher.load(folder)
         except ArtefactError as error:
             return "refused", str(error)
     return "accepted", ""

@@ -9,6 +9,7 @@ import numpy as np
 from android_bench.sample_pairs import PAIRS
 from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, OUTPUT_NAME, ArtefactCard, Bucket
+from mobilebert_runtime.card_parts import TokenizerCard
 
 SEQ_LEN = 64
 WORDS = sorted({word for pair in PAIRS for text in pair for word in re.findall(r"\w+|[^\w\s]", text.lower())})
@@ -31,6 +32,7 @@ def write_artefact(folder: Path, target: str, model: bytes) -> Path:
         threshold=0.5,
         temperature=1.0,
         attention_mask_value=-60.0,
+        tokenizer=TokenizerCard(pad_id=0),
         minimum_runtime={},
     )
     (folder / "io.json").write_text(json.dumps(card.to_json()))

@@ -145,13 +145,6 @@ def test_every_field_of_a_card_is_required(artefact):
             read_card(artefact)
 
 
-def test_a_card_of_the_first_format_is_one_bucket(artefact):
-    data = json.loads((artefact / "io.json").read_text()) | {"format": 1}
-    del data["buckets"], data["length_shift"]
-    (artefact / "io.json").write_text(json.dumps(data))
-    assert read_card(artefact).buckets == (Bucket(data["seq_len"], None),)
-
-
 def test_the_smallest_bucket_that_holds_a_pair_is_chosen(artefact):
     card = replace(read_card(artefact), buckets=(Bucket(16, "seq_16"), Bucket(64, "seq_64")))
     assert card.seq_len == 64

@@ -48,6 +48,7 @@ BASE = ArtefactCard(
 IDS_AND_MASK = ("input_ids", "attention_mask")
 SHIFT = LengthShift((0.0, 0.5, 1.0), (0.5, 0.0, -0.25, -1.0))
 CARDS = {
+    "matcher": replace(BASE, length_shift=SHIFT, temperature=2.0),
     "matcher of one logit": replace(
         BASE, labels=("score",), positive=0, activation="sigmoid", temperature=2.0, length_shift=SHIFT
     ),
@@ -109,10 +110,24 @@ def test_all_tasks_are_tried():
     assert {card.task for card in CARDS.values()} == set(TASKS)
 
 
-def test_what_format_3_can_say_is_written_as_format_3():
-    data = BASE.to_json()
-    assert data["format"] == 3
-    assert ArtefactCard.from_json(data, IO) == replace(BASE, tokenizer=TokenizerCard())
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_an_older_format_is_a_matcher_by_a_bert(version):
+    card = replace(BASE, tokenizer=TokenizerCard(), length_shift=SHIFT if version == 3 else None)
+    later = {"task", "texts", "activation", "embedding"}
+    later |= {"length_shift"} if version < 3 else set()
+    later |= {"buckets"} if version < 2 else set()
+    data = {
+        key: value for key, value in replace(card, tokenizer=WORDPIECE).to_json().items() if key not in later
+    }
+    known = ("vocab", "file", "lowercase", "truncation")
+    data |= {"format": version, "tokenizer": {key: data["tokenizer"][key] for key in known}}
+    expected = replace(card, buckets=(Bucket(64),)) if version == 1 else card
+    assert ArtefactCard.from_json(data, IO) == expected
+    for name in data:
+        with pytest.raises(ArtefactError, match=name):
+            ArtefactCard.from_json({key: value for key, value in data.items() if key != name}, IO)
+    with pytest.raises(ArtefactError, match="pad_id"):
+        ArtefactCard.from_json(data, IO).to_json()
 
 
 def fields_of(data, path=()):

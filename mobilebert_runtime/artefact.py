@@ -1,0 +1,190 @@
+"""What the classes of all tasks share: an artefact folder opened, checked and run.
+
+    model = load("artefacts/matcher-int8", threads=2)   # a Matcher, TextClassifier, …: as its card says
+
+A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime`; a .onnx file in
+`onnxruntime`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mobilebert_runtime.backends import Backend, open_backend
+from mobilebert_runtime.card import (
+    CLASSIFICATION,
+    EMBEDDING,
+    MATCHING,
+    OUTPUT_NAME,
+    QUESTION_ANSWERING,
+    TOKEN_CLASSIFICATION,
+    ArtefactCard,
+    check_checksums,
+    read_card,
+)
+from mobilebert_runtime.card_parts import TOKENIZER_FILE, VOCABULARY_FILE
+from mobilebert_runtime.checked import read_text
+from mobilebert_runtime.errors import ArtefactError, DataError, ModelError
+from mobilebert_runtime.tokenizer import PairTokenizer
+
+MOST_THREADS = 1024
+# The class of each task, and its module.
+CLASSES = {
+    MATCHING: ("Matcher", "matcher"),
+    CLASSIFICATION: ("TextClassifier", "text_classifier"),
+    TOKEN_CLASSIFICATION: ("TokenClassifier", "token_classifier"),
+    QUESTION_ANSWERING: ("QuestionAnswerer", "question_answerer"),
+    EMBEDDING: ("Embedder", "embedder"),
+}
+Encoded = tuple[list[int], list[int]]  # token ids and types of one input, unpadded
+Model = TypeVar("Model", bound="ArtefactModel")
+
+
+class ArtefactModel:
+    """A network in a runtime, with its card and tokenizer.
+
+    One object may be called from many threads at once. A .tflite file then runs one inference at a time, as
+    its interpreter has one set of tensors; with one object per thread, inferences run side by side and each
+    object holds the weights. Measured for the shipped int8 artefact, 8 threads on two busy cores: 76 scores a
+    second on one object, 121 with one object each (one thread: 68). ONNX Runtime needs no lock.
+    """
+
+    task: ClassVar[str]
+    output: ClassVar[str] = OUTPUT_NAME  # what is read of the network
+
+    def __init__(self, card: ArtefactCard, tokenizer: PairTokenizer, backend: Backend) -> None:
+        self.card = card
+        self.tokenizer = tokenizer
+        self.backend = backend
+
+    @classmethod
+    def load(
+        cls: type[Model], directory: str | Path, threads: int = 1, *, public_key: str | Path | None = None
+    ) -> Model:
+        """Open an artefact folder, checking every file against its checksum first.
+
+        Args:
+            directory: the folder `mobilebert export` wrote.
+            threads: CPU threads of one inference, 1 to 1024.
+            public_key: minisign's, as a file or a line; the artefact must then be signed with it.
+
+        Raises:
+            ArtefactError: the folder is missing, damaged or not signed, a file is not what io.json says, or
+                the artefact is for another task.
+            ToolError: the runtime the model needs is not installed.
+        """
+        if not 1 <= threads <= MOST_THREADS:
+            raise ArtefactError(f"threads is {threads}; give 1 to {MOST_THREADS}")
+        folder = Path(directory)
+        if public_key is not None:
+            from mobilebert_runtime.signature import verify_signature
+
+            verify_signature(folder, public_key)
+        card = read_card(folder)
+        if not cls.reads(card):
+            right = CLASSES[card.task][0]
+            raise ArtefactError(f"{folder}: is for {card.task}; open it with {right}, not {cls.__name__}")
+        check_checksums(folder)
+        tokenizer = _read_tokenizer(folder, card)
+        return cls(card, tokenizer, open_backend(folder / card.model_file, card, threads))
+
+    @classmethod
+    def reads(cls, card: ArtefactCard) -> bool:
+        """Is an artefact with this card for this class?"""
+        return card.task == cls.task
+
+    def outputs_of(self, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
+        """The network's answers to encoded inputs.
+
+        Args:
+            encoded: int32 (N, S) by input name, S a bucket.
+
+        Returns:
+            float32 (N, …) as the card's output, without its batch axis of 1.
+        """
+        count, width = encoded[self.card.inputs[0]].shape
+        rows = [
+            self._run({name: encoded[name][i : i + 1] for name in self.card.inputs}) for i in range(count)
+        ]
+        shape = self.card.outputs(width or self.card.seq_len)[self.output][1:]
+        return np.stack(rows) if rows else np.zeros((0, *shape), np.float32)
+
+    def run_rows(self, rows: Sequence[Encoded]) -> list[NDArray[np.float32]]:
+        """The network's answer to each input, which runs in the smallest bucket that holds it."""
+        found = []
+        for row in rows:
+            encoded = self.tokenizer.pad([row], self.card.bucket(len(row[0])).seq_len)
+            found.append(self._run({name: encoded[name] for name in self.card.inputs}))
+        return found
+
+    def _run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
+        found = self.backend.run(inputs)[self.output]
+        expected = self.card.outputs(inputs[self.card.inputs[0]].shape[1])[self.output]
+        # A damaged file may announce one shape and return another.
+        if found.shape != expected or not np.isfinite(found).all():
+            raise ArtefactError(
+                "the network's answer is not a row of finite numbers; export the artefact again"
+            )
+        return found[0]
+
+
+def load(directory: str | Path, threads: int = 1, *, public_key: str | Path | None = None) -> ArtefactModel:
+    """Open an artefact folder with the class of its task; as `ArtefactModel.load`."""
+    if public_key is not None:
+        from mobilebert_runtime.signature import verify_signature
+
+        verify_signature(Path(directory), public_key)
+    name, module = CLASSES[read_card(directory).task]
+    chosen: type[ArtefactModel] = getattr(import_module(f"mobilebert_runtime.{module}"), name)
+    return chosen.load(directory, threads, public_key=public_key)
+
+
+def check_texts(given: Sequence[Any], texts: int) -> None:
+    """Refuse what is not a list of texts, or of pairs of texts; one text alone would be read by its letters.
+
+    Raises:
+        DataError: saying which entry is what.
+    """
+    what = "a text" if texts == 1 else "a pair of texts"
+    if isinstance(given, (str, bytes)):
+        raise DataError(f"a text was given; give a list with {what} in each entry")
+    for number, one in enumerate(given, 1):
+        parts = (one,) if texts == 1 else one
+        if not (
+            isinstance(parts, (tuple, list))
+            and len(parts) == texts
+            and all(isinstance(part, str) for part in parts)
+        ):
+            raise DataError(f"entry {number} is {one!r:.60}, not {what}")
+
+
+def _read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
+    """The artefact's tokenizer, which must be what the card says of it."""
+    path, said = folder / TOKENIZER_FILE, card.tokenizer
+    try:
+        tokenizer = PairTokenizer.read(path, said.pad_id)
+        template = tokenizer.template
+    except ModelError as error:
+        raise ArtefactError(str(error)) from None
+    if said.kind == "wordpiece" and not tokenizer.reads_as_bert(lowercase=bool(said.lowercase)):
+        case = "lowercase" if said.lowercase else "cased"
+        raise ArtefactError(f"{path}: is not a {case} BERT's WordPiece; export the artefact again")
+    if tokenizer.kind != said.kind:
+        raise ArtefactError(f"{path}: is no {said.kind}, as io.json says; export the artefact again")
+    if template.single != said.template.single or said.template.pair not in (None, template.pair):
+        raise ArtefactError(f"{path}: its template is not that of io.json; export the artefact again")
+    if VOCABULARY_FILE in said.files:
+        entries = read_text(folder / VOCABULARY_FILE).split("\n")
+        if tokenizer.vocabulary() != {
+            token: i for i, token in enumerate(entries[:-1] if not entries[-1] else entries)
+        }:
+            raise ArtefactError(
+                f"{path}: its entries are not those of {VOCABULARY_FILE}; export the artefact again"
+            )
+    return tokenizer

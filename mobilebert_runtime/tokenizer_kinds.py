@@ -1,0 +1,95 @@
+"""Which kind of tokenizer a tokenizer.json holds, and what else a model directory says of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+from tokenizers.models import BPE, Unigram, WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+
+from mobilebert_runtime.errors import ModelError
+
+# Characters; a longer word is [UNK].
+LONGEST_WORD = 100
+# What transformers writes where a model has no limit is 10³⁰.
+NO_LIMIT = 1_000_000
+CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json")
+
+
+def kind_of(tokenizer: Tokenizer) -> str | None:
+    """One of `TOKENIZER_KINDS`; None for what no artefact can hold."""
+    if _is_wordpiece(tokenizer):
+        return "wordpiece"
+    if isinstance(tokenizer.model, Unigram):
+        return "unigram"
+    if isinstance(tokenizer.model, BPE) and "ByteLevel" in _steps(tokenizer.pre_tokenizer):
+        return "byte-level-bpe"
+    return None
+
+
+def splits_as_bert(tokenizer: Tokenizer, *, lowercase: bool) -> bool:
+    """Does a WordPiece split texts as BERT's own code does, which a phone does from vocab.txt alone?"""
+    rules, model = tokenizer.normalizer, tokenizer.model
+    return (
+        rules.lowercase is lowercase
+        and rules.strip_accents in (None, lowercase)
+        and rules.clean_text
+        and rules.handle_chinese_chars
+        and (model.unk_token, model.continuing_subword_prefix) == ("[UNK]", "##")
+        and model.max_input_chars_per_word == LONGEST_WORD
+    )
+
+
+def _is_wordpiece(tokenizer: Tokenizer) -> bool:
+    """Is it a BERT's WordPiece? Then a text's tokens are those of its parts, if parted before a space."""
+    return (
+        isinstance(tokenizer.normalizer, BertNormalizer)
+        and isinstance(tokenizer.pre_tokenizer, BertPreTokenizer)
+        and isinstance(tokenizer.model, WordPiece)
+        and not any(
+            " " in token.content or not token.content.isascii() or not token.content.isprintable()
+            for token in tokenizer.get_added_tokens_decoder().values()
+        )
+    )
+
+
+def _steps(component: Any) -> list[str]:
+    """Types of a component and of those it is made of; its saved state is JSON."""
+
+    def types(state: dict[str, Any]) -> list[str]:
+        return [state["type"], *(name for part in state.get("pretokenizers", []) for name in types(part))]
+
+    return types(json.loads(component.__getstate__())) if component is not None else []
+
+
+def read_settings(directory: Path) -> dict[str, Any]:
+    """What the configs of a model directory say of its tokenizer; the first file that names a thing counts.
+
+    Returns:
+        `pad_token` and `max_length` (tokens), where they are said.
+
+    Raises:
+        ModelError: a file is damaged.
+    """
+    found: dict[str, Any] = {}
+    for name in CONFIG_FILES:
+        path = directory / name
+        if not path.is_file():
+            continue
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ModelError(f"{path}: damaged ({str(error)[:200]}); restore it") from None
+        if not isinstance(data, dict):
+            raise ModelError(f"{path}: is no JSON object; restore it")
+        pad, longest = data.get("pad_token"), data.get("model_max_length")
+        pad = pad.get("content") if isinstance(pad, dict) else pad
+        if isinstance(pad, str):
+            found.setdefault("pad_token", pad)
+        if isinstance(longest, (int, float)) and 0 < longest < NO_LIMIT:
+            found.setdefault("max_length", int(longest))
+    return found
