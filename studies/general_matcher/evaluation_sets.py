@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from studies.general_matcher.noise import Misspeller
 from studies.general_matcher.options import generator
 from studies.general_matcher.texts import held_out_intents, rows
 
+Row = TypeVar("Row")
 PAIR_SETS = {
     "twitter_url_test": ("twitter_url/test.tsv", "sentence", "label"),
     "mrpc_test": ("glue/mrpc/test.tsv", "sentence", "label"),
@@ -24,6 +26,9 @@ PAIR_SETS = {
     "qqp_dev": ("qqp/dev.tsv", "question", "label"),
 }
 STORED_PER_INTENT = 30
+# How many texts of each kind are compared with themselves.
+WORDS, NUMBERS, EMOJI, SENTENCES = 600, 400, 200, 800
+EMOJI_FROM = 0x1F300
 
 
 class Texts:
@@ -52,7 +57,16 @@ def misspelt_pairs(
     return out
 
 
-def spread(found: list[dict[str, str]], count: int) -> list[dict[str, str]]:
+def identical(data: Path) -> list[str]:
+    """2,000 texts to be compared with themselves: words, numbers, emoji, sentences."""
+    words = sorted({row["word"] for row in rows(data / "typos/words.tsv")})
+    numbers = [f"{n * n * 7:,}" if n % 2 else str(n * 13) for n in range(NUMBERS)]
+    emoji = [chr(EMOJI_FROM + n) * (1 + n % 3) for n in range(EMOJI)]
+    sentences = [row["sentence1"] for row in rows(data / "glue/sts-b/dev.tsv")]
+    return [*spread(words, WORDS)[:WORDS], *numbers, *emoji, *spread(sentences, SENTENCES)[:SENTENCES]]
+
+
+def spread(found: list[Row], count: int) -> list[Row]:
     """At most `count` rows, evenly spread."""
     return found[:: max(1, -(-len(found) // count))]
 
@@ -92,6 +106,8 @@ def questions(data: Path, most: int = 10**9) -> tuple[Texts, dict[str, dict[str,
         "intent": np.array([intents.index(r["intent"]) for r in asked]),
         "outside": texts.add([r["text"] for r in outside]),
     }
+    whole = texts.add(identical(data))
+    sets["identical"] = {"left": whole, "right": whole}
     made = list(generate("test", 250, 0))
     kinds = sorted({p.kind for p in made})
     sets["minimal"] = {

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
+from sklearn.linear_model import LogisticRegression
 
+from matching.evaluation.metrics import expected_calibration_error
 from studies.general_matcher.evaluation_sets import PAIR_SETS
 
 DRAWS = 1000
+SIDES = ("left", "right")
+CALIBRATED_ON = 500  # pairs
 
 Figure = Callable[[np.ndarray, np.ndarray], float]  # of labels (N,) and values (N,)
 
@@ -44,6 +48,16 @@ def best_threshold(labels: np.ndarray, values: np.ndarray) -> float:
     return float((ends[at] + ends[at + 1]) / 2)
 
 
+def calibrated_error(
+    fitted_labels: np.ndarray, fitted: np.ndarray, labels: np.ndarray, values: np.ndarray
+) -> float:
+    """Expected calibration error after slope and offset were fitted on 500 other pairs (Platt scaling)."""
+    part = slice(None, None, max(1, len(fitted) // CALIBRATED_ON))
+    model = LogisticRegression(C=1e6).fit(fitted[part, None], fitted_labels[part] > 0)
+    found = model.predict_proba(values[:, None])[:, 1]
+    return expected_calibration_error((labels > 0).astype(int), found)
+
+
 def figures(
     sets: dict[str, dict[str, np.ndarray]],
     vectors: np.ndarray,
@@ -55,6 +69,8 @@ def figures(
         return (vectors[left] * vectors[right]).sum(1) if score is None else score(left, right)
 
     out: dict[str, Any] = {}
+    swapped = [compare(sets["mrpc_test"][b], sets["mrpc_test"][a]) for a, b in (SIDES, SIDES[::-1])]
+    out["swap_largest_change"] = round(float(np.abs(swapped[0] - swapped[1]).max()), 6)
     scores = {n: compare(s["left"], s["right"]) for n, s in sets.items() if "left" in s}
     for name in PAIR_SETS:
         labels, values = sets[name]["label"], scores[name]
@@ -74,6 +90,14 @@ def figures(
         right = [((v > threshold) == noisy["label"]).mean() for v in (clean, wrong)]
         out[f"typo_accuracy_{name}"] = [round(float(v), 4) for v in right]
         out[f"typo_auc_{name}"] = [round(auc(noisy["label"], v), 4) for v in (clean, wrong)]
+    out["identical_lowest"] = round(float(scores["identical"].min()), 4)
+    decided = threshold if score is None else 0.0
+    out["identical_same"] = round(float((scores["identical"] >= decided).mean()), 4)
+    for name, fitted in (("qqp_test", "qqp_dev"), ("mrpc_test", "mrpc_dev"), ("twitter_url_test", None)):
+        labels, values = sets[name]["label"], scores[name]
+        mine = (sets[fitted]["label"], scores[fitted]) if fitted else (labels[::2], values[::2])
+        rest = slice(None) if fitted else slice(1, None, 2)
+        out[f"ece_{name}"] = round(calibrated_error(*mine, labels[rest], values[rest]), 4)
     minimal, values = sets["minimal"], scores["minimal"]
     for number, kind in enumerate(minimal["kinds"]):
         own = minimal["kind"] == number

@@ -42,6 +42,12 @@ CHANGES = (
     ("typo_auc_twitter_url_test", "... Twitter-URL"),
 )
 SINGLE = (
+    ("identical_same", "2,000 texts beside themselves: at or above the threshold"),
+    ("identical_lowest", "... lowest score"),
+    ("swap_largest_change", "largest change when the texts change places, MRPC"),
+    ("ece_qqp_test", "ECE after slope and offset on 500 dev pairs, QQP"),
+    ("ece_mrpc_test", "... MRPC"),
+    ("ece_twitter_url_test", "... Twitter-URL (one half of test, fitted on the other)"),
     ("threshold_qqp_dev", "best threshold on QQP dev"),
     ("minimal_auc", "minimal pairs, AUC of same against different"),
 )
