@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import file_sha256
-from models.pretrained import SHIPPED_MATCHERS, shipped_directory
+from models.pretrained import RENAMED_MATCHERS, SHIPPED_MATCHERS, shipped_directory
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,10 @@ def find_directory(name: str) -> Path:
         return shipped_directory(name)
     if Path(name).is_dir():
         return Path(name)
+    if name in RENAMED_MATCHERS:
+        raise ModelError(
+            f"model {name!r} is called {RENAMED_MATCHERS[name]} now (research only: QQP's terms)"
+        )
     if name in PACKAGES:
         return packaged_directory(name)
     names = ", ".join(("shipped", *SHIPPED_MATCHERS, *PACKAGES))

@@ -48,7 +48,9 @@ _HEADS: dict[type[nn.Module], str] = {
 
 
 # Matchers that come with the project, the one that "shipped" means first.
-SHIPPED_MATCHERS = ("matcher-m", "matcher-s")
+SHIPPED_MATCHERS = ("matcher-qqp-m", "matcher-qqp-s")
+# What they were called before there were others, and what they are called now.
+RENAMED_MATCHERS = {"matcher-m": "matcher-qqp-m", "matcher-s": "matcher-qqp-s"}
 
 
 def shipped_directory(name: str = SHIPPED_MATCHERS[0]) -> Path:
