@@ -47,9 +47,7 @@ def find_directory(name: str) -> Path:
     if Path(name).is_dir():
         return Path(name)
     if name in RENAMED_MATCHERS:
-        raise ModelError(
-            f"model {name!r} is called {RENAMED_MATCHERS[name]} now (research only: QQP's terms)"
-        )
+        raise ModelError(f"model {name!r} is called {RENAMED_MATCHERS[name]} now, and is for research only")
     if name in PACKAGES:
         return packaged_directory(name)
     names = ", ".join(("shipped", *SHIPPED_MATCHERS, *PACKAGES))
