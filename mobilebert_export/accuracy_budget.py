@@ -76,7 +76,8 @@ def meet_budget(
         plain: the float artefact.
         folder: the quantised artefact, every product in integers.
         quantise: writes the quantised artefact anew with these products (`quantize.product_audit`) in float.
-        worst_first: the products by falling harm; asked only when something must go back.
+        worst_first: the products by falling harm, none where none can stay in float; asked only when
+            something must go back.
         labelled: pairs to measure accuracy on.
         allowed: points of accuracy.
 
@@ -89,6 +90,11 @@ def meet_budget(
     if target - before <= allowed:
         return Budget(allowed, len(labelled.labels), target, before, before, (), 0)
     products = worst_first()
+    if not products:
+        raise VerificationError(
+            f"accuracy on {len(labelled.labels)} pairs falls from {target:.2f}% to {before:.2f}%; "
+            f"allowed are {allowed} points"
+        )
 
     def meets(count: int) -> bool:
         quantise([product.number for product in products[:count]])
@@ -124,7 +130,12 @@ def accuracy(folder: Path, labelled: LabelledPairs) -> float:
 def products_by_harm(
     network: Any, plain: Path, calibration: dict[str, NDArray[np.int32]], recipe: Recipe
 ) -> list[ProductLoss]:
-    """The products of a network by falling harm, after checking that the file computes the same ones."""
+    """The products of a network by falling harm, after checking that the file computes the same ones.
+
+    None for a recipe without static ranges: its products can't be mixed with float.
+    """
+    if not recipe.needs_calibration:
+        return []
     from quantize.product_audit import audit
 
     step_size = max(1, len(calibration["input_ids"]) // AUDIT_PAIRS)

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mobilebert_export.accuracy_budget import Budget
-from mobilebert_export.verification import Verification
+from mobilebert_export.recipe_choice import Chosen
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.files import write_json
-from quantize.recipes import Recipe
 
 if TYPE_CHECKING:
     from quantize.kronecker_lowering import LoweredLayer
@@ -26,17 +24,18 @@ _WRITERS = (
     "onnxruntime",
 )
 
+# Rows of the page's table of products that stay as the recipe has them; report.json has all.
+WORST_PRODUCTS = 10
+
 
 def write_report(
     folder: Path,
     plain: Path,
     *,
     card: ArtefactCard,
-    recipe: Recipe,
     model: dict[str, str],
-    result: Verification,
+    made: Chosen,
     latency: dict[str, Any] | None,
-    budget: Budget | None = None,
     rewrites: dict[str, Any] | None = None,
     kronecker: "Sequence[LoweredLayer]" = (),
 ) -> dict[str, Any]:
@@ -46,11 +45,9 @@ def write_report(
         folder: the artefact.
         plain: the float artefact it was quantised from; `folder` itself for a float export.
         card: the artefact's io.json.
-        recipe: how it was quantised.
         model: name and SHA-256 of the PyTorch weights.
-        result: comparison with the PyTorch model.
+        made: how it was quantised, how it compares with the PyTorch model, which recipes did not pass.
         latency: from `exporter.measure_pair`, or None where there is no pair to measure.
-        budget: which products went back to float for the sake of accuracy; None where nobody asked.
         rewrites: from `exact_rewrites.rewrite`, or None where the network was converted as it was.
         kronecker: lowering of each Kronecker layer, from `kronecker_lowering.lower`; empty for a dense model.
 
@@ -63,14 +60,16 @@ def write_report(
         "seq_len": card.seq_len,
         "buckets": [bucket.seq_len for bucket in card.buckets],
         "model": model,
-        "recipe": recipe.name,
+        "recipe": made.recipe.name,
+        "recipes_tried": [one.to_json() for one in made.rejected],
         "minimum_runtime": card.minimum_runtime,
-        "verification": result.to_json(),
+        "verification": made.result.to_json(),
         "bytes": {"model": _size(folder, card), "float32": _size(plain, card), "folder": _total(folder)},
         "graph": describe_graph(folder / card.model_file, card.target),
         "float32_graph": describe_graph(plain / card.model_file, card.target) if plain != folder else None,
         "latency": latency,
-        "budget": budget and budget.to_json(),
+        "products": [product.to_json() for product in made.written.products],
+        "budget": made.written.budget and made.written.budget.to_json(),
         "rewrites": rewrites,
         "kronecker": [layer.to_json() for layer in kronecker],
         "made_with": {"python": platform.python_version()} | _versions(_WRITERS),
@@ -98,6 +97,7 @@ def to_markdown(report: dict[str, Any]) -> str:
     lines += _table(("", "value", "allowed"), verification_rows(report))
     if budget := report.get("budget"):
         lines += [_budget_sentence(budget), ""]
+    lines += _choice_lines(report)
     lines += ["## Size and speed", ""]
     lines += _table(("", report["recipe"], f"{report['target']}-none"), _cost_rows(report))
     graph = report["graph"]
@@ -120,6 +120,7 @@ def to_markdown(report: dict[str, Any]) -> str:
 def print_summary(report: dict[str, Any], out: Path) -> None:
     """The table a user sees at the end of an export, on stdout."""
     rows = [
+        *((f"{one['recipe']} did not pass", one["failures"][0], "") for one in report["recipes_tried"]),
         *verification_rows(report),
         *((name, value, plain and f"float32: {plain}") for name, value, plain in _cost_rows(report)),
     ]
@@ -177,6 +178,21 @@ def _cost_rows(report: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
         if latency["troubled_sessions"]:
             busy = f"{latency['troubled_sessions']} of {latency['sessions']} sessions"
             yield "rough times: machine was busy", busy, ""
+
+
+def _choice_lines(report: dict[str, Any]) -> list[str]:
+    """Which recipes did not pass, and what static ranges cost the products that cost most."""
+    lines = []
+    for one in report["recipes_tried"]:
+        lines += [f"{one['recipe']} did not pass: {'; '.join(one['failures'])}.", ""]
+    if not (products := report["products"]):
+        return lines
+    worst = sorted(products, key=lambda product: product["sqnr_db"])
+    shown = [one for one in worst if one["form"] != "static"]
+    shown += [one for one in worst if one["form"] == "static"][:WORST_PRODUCTS]
+    lines += ["## Products", "", f"Of {len(products)} products with int8 ranges from calibration:", ""]
+    rows = ((one["name"], one["form"], f"{one['sqnr_db']:.1f}") for one in shown)
+    return [*lines, *_table(("result", "ranges", "signal / noise of static ones, dB"), rows)]
 
 
 def _budget_sentence(budget: dict[str, Any]) -> str:

@@ -16,14 +16,15 @@ from rich.console import Console
 from matching.data.labelled_pairs import LabelledPairs
 from matching.data.pairs import read_texts
 from mobilebert_export import samples
-from mobilebert_export.accuracy_budget import Budget, meet_budget, products_by_harm, read_budget_pairs
+from mobilebert_export.accuracy_budget import meet_budget, products_by_harm, read_budget_pairs
 from mobilebert_export.artefact_folder import check_output, new_folder, write_checksums
 from mobilebert_export.console import silenced, step
 from mobilebert_export.exact_rewrites import PROOF_PAIRS, Rewritten, lower_kronecker, rewrite
 from mobilebert_export.export_report import write_report
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.loading import LoadedModel, artefact_card, load_model
-from mobilebert_export.verification import require_passed, verify
+from mobilebert_export.recipe_choice import Chosen, Rejected, Written, choose
+from mobilebert_export.verification import Verification, verify
 from mobilebert_export.writing import complete, quantise, write_float
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import OptionError
@@ -31,6 +32,7 @@ from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.signature import sign
 from quantize.calibration_data import encode_calibration
+from quantize.product_noise import ProductForm
 from quantize.recipes import Recipe
 
 
@@ -58,15 +60,12 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
     recipe = request.recipe()
     with step(console, "Load the PyTorch model"):
         inputs = read_inputs(request, recipe)
-    model, card = inputs.model, inputs.card
     rewritten = rewrite_network(request, inputs, console)
     with new_folder(request.out, force=request.force) as folder, tempfile.TemporaryDirectory() as scratch:
         plain = folder if recipe.quant == "none" else Path(scratch) / "float32"
-        budget = write_artefact(request, inputs, rewritten.network, plain, folder, console)
-        checked = samples.verification_pairs()
-        with step(console, f"Compare with PyTorch on {len(checked)} pairs"), silenced():
-            result = verify(model.network, Matcher.load(folder), checked, recipe.tolerance)
-        require_passed(result, request.out)
+        write_plain(request, inputs, rewritten.network, plain, console)
+        made = write_verified(request, inputs, rewritten.network, plain, folder, console)
+        card = replace(inputs.card, minimum_runtime=made.recipe.minimum_runtime)
         latency = None
         if request.measure and plain is not folder:
             with step(console, "Measure float and quantised, interleaved"):
@@ -76,11 +75,9 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
                 folder,
                 plain,
                 card=card,
-                recipe=recipe,
-                model=model.source,
-                result=result,
+                model=inputs.model.source,
+                made=made,
                 latency=latency,
-                budget=budget,
                 rewrites=rewritten.report,
                 kronecker=rewritten.kronecker,
             )
@@ -121,58 +118,110 @@ def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Conso
         return replace(rewrite(lowered, inputs.recipe, proof, inputs.calibration), kronecker=layers)
 
 
-def write_artefact(
-    request: ExportRequest, inputs: ExportInputs, network: Any, plain: Path, folder: Path, console: Console
-) -> Budget | None:
-    """Write the float artefact, the quantised one, and recipe.json.
+def write_plain(
+    request: ExportRequest, inputs: ExportInputs, network: Any, plain: Path, console: Console
+) -> None:
+    """Write the float artefact.
 
     Args:
         request: what was asked for.
         inputs: what it works on.
         network: to convert, from `rewrite_network`.
-        plain: folder of the float artefact; `folder` itself for a float export.
-        folder: of the artefact.
-        console: for the steps.
-
-    Returns:
-        What an accuracy budget cost; None where none was asked for.
+        plain: folder of the float artefact; the artefact's own for a float export.
+        console: for the step.
     """
-    recipe, model, card, calibration = inputs.recipe, inputs.model, inputs.card, inputs.calibration
     plain.mkdir(exist_ok=True)
     with step(console, f"Convert to float {request.target}"), silenced():
-        write_float(network, plain / card.model_file, request, card.buckets)
-    complete(plain, replace(card, quant="none"), model)
+        write_float(network, plain / inputs.card.model_file, request, inputs.card.buckets)
+    complete(plain, replace(inputs.card, quant="none"), inputs.model)
+
+
+def write_verified(
+    request: ExportRequest, inputs: ExportInputs, network: Any, plain: Path, folder: Path, console: Console
+) -> Chosen:
+    """Write the quantised artefact by the fastest recipe that passes verification, and its recipe.json.
+
+    Arguments as those of `write_plain`; `folder` is the artefact's.
+
+    Raises:
+        VerificationError: no recipe passes.
+    """
+    checked = samples.verification_pairs()
+
+    def write(recipe: Recipe) -> Written:
+        made = Written()
+        if recipe.quant != "none":
+            made = write_quantised(recipe, request, inputs, network, plain, folder, console)
+        write_recipe(folder, recipe, request, inputs, made)
+        return made
+
+    def check(recipe: Recipe) -> Verification:
+        with step(console, f"Compare with PyTorch on {len(checked)} pairs"), silenced():
+            return verify(inputs.model.network, Matcher.load(folder), checked, recipe.tolerance)
+
+    chosen = choose(inputs.recipe, write, check, request.out, console)
+    if chosen.rejected:
+        write_recipe(folder, chosen.recipe, request, inputs, chosen.written, chosen.rejected)
+    return chosen
+
+
+def write_quantised(
+    recipe: Recipe,
+    request: ExportRequest,
+    inputs: ExportInputs,
+    network: Any,
+    plain: Path,
+    folder: Path,
+    console: Console,
+) -> Written:
+    """Quantise the float artefact by one recipe, within the accuracy budget where there is one."""
+    card = replace(inputs.card, minimum_runtime=recipe.minimum_runtime)
+    products: tuple[ProductForm, ...] = ()
+
+    def quantise_all_but(keep_float: Collection[int] = ()) -> None:
+        nonlocal products
+        source, target = plain / card.model_file, folder / card.model_file
+        products = quantise(source, target, recipe, inputs.calibration, keep_float)
+        complete(folder, card, inputs.model)
+
+    with step(console, f"Quantise: {recipe.name}"), silenced():
+        quantise_all_but()
     budget = None
-    if recipe.quant != "none":
+    calibration, labelled = inputs.calibration, inputs.labelled
+    if labelled and calibration and request.max_accuracy_drop is not None:
+        with step(console, f"Accuracy on {len(labelled.pairs)} labelled pairs"), silenced():
+            budget = meet_budget(
+                plain,
+                folder,
+                quantise_all_but,
+                lambda: products_by_harm(network, plain / card.model_file, calibration, recipe),
+                labelled,
+                request.max_accuracy_drop,
+            )
+    return Written(products, budget)
 
-        def write_quantised(keep_float: Collection[int] = ()) -> None:
-            quantise(plain / card.model_file, folder / card.model_file, recipe, calibration, keep_float)
-            complete(folder, card, model)
 
-        with step(console, f"Quantise: {recipe.name}"), silenced():
-            write_quantised()
-        if inputs.labelled and calibration and request.max_accuracy_drop is not None:
-            with step(console, f"Accuracy on {len(inputs.labelled.pairs)} labelled pairs"), silenced():
-                budget = meet_budget(
-                    plain,
-                    folder,
-                    write_quantised,
-                    lambda: products_by_harm(network, plain / card.model_file, calibration, recipe),
-                    inputs.labelled,
-                    request.max_accuracy_drop,
-                )
+def write_recipe(
+    folder: Path,
+    recipe: Recipe,
+    request: ExportRequest,
+    inputs: ExportInputs,
+    made: Written,
+    rejected: tuple[Rejected, ...] = (),
+) -> None:
+    """Write recipe.json: how the artefact was quantised, from what, and which recipes were tried before."""
     source = None
-    if calibration:
+    if inputs.calibration:
         name = request.calibration.name if request.calibration else "bundled samples"
-        source = {"pairs": len(calibration["input_ids"]), "from": name}
+        source = {"pairs": len(inputs.calibration["input_ids"]), "from": name}
     write_json(
         folder / "recipe.json",
-        {"recipe": recipe.to_json(), "model": model.source, "calibration": source}
-        | ({"budget": budget.to_json()} if budget else {})
+        {"recipe": recipe.to_json(), "model": inputs.model.source, "calibration": source}
+        | ({"budget": made.budget.to_json()} if made.budget else {})
+        | ({"tried": [one.to_json() for one in rejected]} if rejected else {})
         | ({"opset": request.opset} if request.target == "onnx" else {}),
     )
     write_checksums(folder)
-    return budget
 
 
 def measure_pair(plain: Path, quantised: Path, threads: int) -> dict[str, Any]:

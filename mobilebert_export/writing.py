@@ -13,6 +13,7 @@ from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.loading import LoadedModel
 from mobilebert_runtime.card import ArtefactCard, Bucket
 from mobilebert_runtime.files import write_json
+from quantize.product_noise import ProductForm
 from quantize.recipes import Recipe
 
 
@@ -34,16 +35,19 @@ def quantise(
     recipe: Recipe,
     calibration: dict[str, NDArray[np.int32]] | None,
     keep_float: Collection[int] = (),
-) -> None:
-    """The quantised file of a recipe; products with these numbers stay in float."""
+) -> tuple[ProductForm, ...]:
+    """Write the quantised file of a recipe; products with these numbers stay in float.
+
+    Returns:
+        How each product is computed, where the recipe has static ranges.
+    """
     if recipe.target == "tflite":
         from quantize.tflite_int8 import quantize_tflite
 
-        quantize_tflite(source, target, recipe, calibration, keep_float)
-    else:
-        from quantize.onnx_int8 import quantize_onnx
+        return quantize_tflite(source, target, recipe, calibration, keep_float)
+    from quantize.onnx_int8 import quantize_onnx
 
-        quantize_onnx(source, target, recipe, calibration, keep_float)
+    return quantize_onnx(source, target, recipe, calibration, keep_float)
 
 
 def complete(folder: Path, card: ArtefactCard, model: LoadedModel) -> None:

@@ -17,6 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quantize.product_noise import (
+    ProductForm,
+    RangeMeter,
+    TensorRange,
+    matrix_steps,
+    signal_to_noise,
+    too_noisy,
+)
 from quantize.recipes import Recipe
 
 # Domain of ONNX Runtime's own operators.
@@ -30,7 +38,7 @@ def quantize_onnx(
     recipe: Recipe,
     calibration: Mapping[str, NDArray[np.int32]] | None,
     keep_float: Collection[int] = (),
-) -> None:
+) -> tuple[ProductForm, ...]:
     """Write the quantised form of a float .onnx file.
 
     Args:
@@ -39,6 +47,9 @@ def quantize_onnx(
         recipe: one of `quantize.recipes.RECIPES` with target "onnx".
         calibration: encoded pairs, int32 (N, S) by input name; needed when `recipe.needs_calibration`.
         keep_float: numbers of products (`product_audit`) that stay in float; only with static ranges.
+
+    Returns:
+        How each linear layer is computed that the recipe gives static ranges; empty for other recipes.
     """
     if not recipe.needs_calibration:
         from onnxruntime import quantization as ort
@@ -52,17 +63,20 @@ def quantize_onnx(
             reduce_range=recipe.weight_bits == 7,
             weight_type=ort.QuantType.QInt8,
         )
-        return
+        return ()
     import onnx
 
     proto = onnx.load(source)
     work = _Rewriter(proto, recipe)
-    chosen = work.linear_layers(keep_float)
-    ranges = measure_ranges(proto, {node.input[0] for node in chosen}, calibration or {})
-    work.replace_linear_layers(chosen, ranges)
+    layers = work.linear_layers()
+    watched = {name for node in layers.values() for name in (node.input[0], node.output[0])}
+    ranges = measure_ranges(proto, watched, calibration or {})
+    forms = work.forms(layers, ranges, keep_float)
+    work.replace_linear_layers([layers[one.number] for one in forms if one.form == "static"], ranges)
     work.replace_lookups()
     proto.opset_import.append(onnx.helper.make_opsetid(_RUNTIME, 1))
     target.write_bytes(proto.SerializeToString())
+    return forms
 
 
 def product_widths(path: Path) -> list[int]:
@@ -76,8 +90,8 @@ def product_widths(path: Path) -> list[int]:
 
 def measure_ranges(
     proto: Any, tensors: Collection[str], calibration: Mapping[str, NDArray[np.int32]]
-) -> dict[str, tuple[float, float]]:
-    """Lowest and highest value of some tensors over all calibration pairs, zero included."""
+) -> dict[str, TensorRange]:
+    """Lowest and highest value, zero included, and mean square of some tensors over all calibration pairs."""
     import onnx
     import onnxruntime
 
@@ -90,13 +104,12 @@ def measure_ranges(
     session = onnxruntime.InferenceSession(
         watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    ranges = dict.fromkeys(names, (0.0, 0.0))
+    meter = RangeMeter()
     for row in range(len(next(iter(calibration.values()), ()))):
         found = session.run(names, {name: values[row : row + 1] for name, values in calibration.items()})
         for name, values in zip(names, found, strict=True):
-            lowest, highest = ranges[name]
-            ranges[name] = min(lowest, float(values.min())), max(highest, float(values.max()))
-    return ranges
+            meter.add(name, values)
+    return meter.ranges()
 
 
 class _Rewriter:
@@ -111,16 +124,32 @@ class _Rewriter:
         self.constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         self.quantised: dict[str, tuple[str, str, str]] = {}  # tensor → its uint8 form, scale and zero point
 
-    def linear_layers(self, keep_float: Collection[int]) -> list[Any]:
-        """Products with a constant matrix, but those kept in float and the last, which makes the logits."""
+    def linear_layers(self) -> dict[int, Any]:
+        """Products with a constant matrix by their number, but the last, which makes the logits."""
         products = [node for node in self.graph.node if node.op_type in _PRODUCTS]
-        return [
-            node
-            for number, node in enumerate(products[:-1])
-            if node.input[1] in self.constants and number not in keep_float
-        ]
+        return {number: node for number, node in enumerate(products[:-1]) if node.input[1] in self.constants}
 
-    def replace_linear_layers(self, layers: Iterable[Any], ranges: Mapping[str, tuple[float, float]]) -> None:
+    def forms(
+        self, layers: Mapping[int, Any], ranges: Mapping[str, TensorRange], keep_float: Collection[int]
+    ) -> tuple[ProductForm, ...]:
+        """How each linear layer is computed: in float where the recipe finds it too noisy for int8."""
+        found = {}
+        for number, node in layers.items():
+            matrix = self._matrix(node)
+            found[number] = signal_to_noise(
+                len(matrix),
+                ranges[node.input[0]],
+                matrix_steps(matrix.T, self.recipe.weight_bits),
+                ranges[node.output[0]],
+                rounded=False,
+            )
+        floats = {*keep_float, *too_noisy(found, self.recipe.noise_limit_db)}
+        return tuple(
+            ProductForm(number, node.output[0], "float" if number in floats else "static", found[number])
+            for number, node in layers.items()
+        )
+
+    def replace_linear_layers(self, layers: Iterable[Any], ranges: Mapping[str, TensorRange]) -> None:
         """x·W + b → quantise x once, integer product, float result with the bias."""
         from onnx import helper
 
@@ -195,13 +224,13 @@ class _Rewriter:
             (n for n in node.input if n in self.constants and list(self.constants[n].dims) == [width]), ""
         )
 
-    def _quantise(self, name: str, extremes: tuple[float, float]) -> list[Any]:
+    def _quantise(self, name: str, extremes: TensorRange) -> list[Any]:
         """The node that makes a tensor uint8, unless there is one already."""
         from onnx import helper
 
         if name in self.quantised:
             return []
-        lowest, highest = extremes
+        lowest, highest, _ = extremes
         step = np.float32((highest - lowest) / 255 or 1.0)
         zero = np.uint8(np.clip(round(-lowest / step), 0, 255))
         made = f"{name}.uint8", self._add(f"{name}.step", step), self._add(f"{name}.zero", zero)

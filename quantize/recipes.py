@@ -4,7 +4,7 @@ A recipe is data. It is written into the artefact as recipe.json, so that a numb
 traced to what was done. A name that is not in the table is an error, never another recipe.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mobilebert_runtime.errors import OptionError
@@ -56,11 +56,16 @@ class Recipe:
     symmetric_right_operand: bool = False
     # Products of queries and keys stay float: a step of an attention score is a factor of its probability.
     float_attention_scores: bool = False
+    # Of a way to the same quantisation that is tried where the recipe before it fails verification.
+    variant: str = ""
+    # Products that static ranges would give less signal over noise than this (`quantize.product_noise`), dB,
+    # get dynamic ranges, or stay float where the runtime has none; None: no product is looked at.
+    noise_limit_db: float | None = None
 
     @property
     def name(self) -> str:
-        """TARGET-QUANT."""
-        return f"{self.target}-{self.quant}"
+        """TARGET-QUANT, and the variant where it is one."""
+        return "-".join(filter(None, (self.target, self.quant, self.variant)))
 
     @property
     def needs_calibration(self) -> bool:
@@ -169,6 +174,24 @@ RECIPES: dict[str, Recipe] = {
         ),
     )
 }
+
+# In a network with LayerNorm and GELU, products whose results have a few channels a hundred times wider than
+# the others have 15 dB, those that read such a stream 25, the rest more (docs/decisions/018).
+NOISE_LIMIT_DB = 26.0
+# What int8 tries when a recipe fails verification, the fastest first.
+FALLBACKS: dict[str, tuple[Recipe, ...]] = {
+    name: (
+        replace(RECIPES[name], variant="mixed", noise_limit_db=NOISE_LIMIT_DB, minimum_runtime=runtime),
+        replace(RECIPES[name.replace("int8", "dynamic")], quant="int8", variant="dynamic"),
+    )
+    for name, runtime in (("tflite-int8", _TFLITE_DYNAMIC), ("onnx-int8", _ONNX))
+}
+
+
+def ladder(recipe: Recipe) -> tuple[Recipe, ...]:
+    """A recipe, and those that are tried in its place, the fastest first, all with its tolerance."""
+    others = FALLBACKS.get(recipe.name, ())
+    return (recipe, *(replace(other, tolerance=recipe.tolerance) for other in others))
 
 
 def find_recipe(target: str, quant: str) -> Recipe:

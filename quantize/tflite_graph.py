@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 # Operators that move values without changing them: a tensor's range is its source's range.
 _MOVES = ("TRANSPOSE", "RESHAPE")
 
@@ -59,6 +62,11 @@ class TfliteGraph:
     def shape(self, tensor: int) -> list[int]:
         """Tensor shape."""
         return [int(size) for size in self._tensors[tensor].shape]
+
+    def constant(self, model: Any, tensor: int) -> NDArray[np.float32] | None:
+        """The values of a float constant of a parsed file, flat; None for what is computed."""
+        data = model.buffers[self._tensors[tensor].buffer].data
+        return None if data is None or not len(data) else np.frombuffer(bytes(data), np.float32)
 
     def rename(self, tensor: int, name: str) -> None:
         """Give a tensor of the parsed file another name."""

@@ -12,16 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quantize.product_noise import (
+    ProductForm,
+    RangeMeter,
+    TensorRange,
+    matrix_steps,
+    signal_to_noise,
+    too_noisy,
+)
 from quantize.recipes import Recipe
 from quantize.tflite_embedding import scale_looked_up_rows
 from quantize.tflite_file import write_compact
 from quantize.tflite_graph import TfliteGraph
 
-Ranges = dict[str, tuple[float, float]]
+Ranges = dict[str, TensorRange]
 
-# The quantiser chooses operators by the names of their results: ours that shall be integer begin with this
-# while it works.
+# The quantiser chooses operators by the names of their results: ours that shall be integer begin with one of
+# these while it works, by where their ranges come from.
 _MARK = "integer:"
+_DYNAMIC_MARK = "dynamic:"
 
 
 def quantize_tflite(
@@ -30,7 +39,7 @@ def quantize_tflite(
     recipe: Recipe,
     calibration: Mapping[str, NDArray[np.int32]] | None,
     keep_float: Collection[int] = (),
-) -> None:
+) -> tuple[ProductForm, ...]:
     """Write the quantised form of a float .tflite file.
 
     Args:
@@ -40,6 +49,9 @@ def quantize_tflite(
         calibration: encoded pairs, int32 (N, S) by input name, S the largest sequence length; needed when
             `recipe.needs_calibration`.
         keep_float: numbers of products (`product_audit`) that stay in float whatever the recipe says.
+
+    Returns:
+        How each product is computed that the recipe gives static ranges; empty for other recipes.
     """
     from ai_edge_litert.tools import flatbuffer_utils as fb
     from ai_edge_quantizer import qtyping, quantizer
@@ -51,11 +63,15 @@ def quantize_tflite(
         ranges = measure_ranges(source, calibration)
         if recipe.symmetric_right_operand:
             make_right_operands_symmetric(graphs[0], ranges)
-    chosen = integer_operators(graphs[0], recipe, keep_float)
+    forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
+    elsewhere = {form.number for form in forms if form.form != "static"}
+    dynamic = {form.number for form in forms if form.form == "dynamic"}
+    chosen = dict.fromkeys(integer_operators(graphs[0], recipe, {*keep_float, *elsewhere}), _MARK)
+    chosen |= {graphs[0].operators.index(products(graphs[0])[number]): _DYNAMIC_MARK for number in dynamic}
     for graph in graphs:
-        for number in chosen:
+        for number, mark in chosen.items():
             for tensor in graph.operators[number].outputs:
-                graph.rename(tensor, _MARK + graph.name(tensor))
+                graph.rename(tensor, mark + graph.name(tensor))
     with tempfile.TemporaryDirectory() as scratch:
         marked = Path(scratch) / "marked.tflite"
         marked.write_bytes(fb.convert_object_to_bytearray(model))
@@ -68,6 +84,7 @@ def quantize_tflite(
                 activation_num_bits=recipe.activation_bits,
                 weight_num_bits=8,
             )
+            work.add_dynamic_config(f"^{_DYNAMIC_MARK}", operation.FULLY_CONNECTED, num_bits=8)
         else:
             work.add_dynamic_config(f"^{_MARK}", operation.ALL_SUPPORTED, num_bits=8)
         if recipe.embeddings == "int8-rows":
@@ -79,7 +96,8 @@ def quantize_tflite(
             found = _quantiser_ranges(work, graphs, calibration, ranges)
         # Not by its export_model, which writes through a memory map: a full disk would then end the process.
         target.write_bytes(work.quantize(found, enable_progress_report=False).quantized_model)
-    _finish(target, dynamic=not recipe.needs_calibration)
+    _finish(target, dynamic=bool(dynamic) or not recipe.needs_calibration)
+    return forms
 
 
 def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection[int] = ()) -> set[int]:
@@ -109,6 +127,59 @@ def products(graph: TfliteGraph) -> list[Any]:
     return [op for op in graph.operators if graph.kind(op) in ("FULLY_CONNECTED", "BATCH_MATMUL")]
 
 
+def product_forms(
+    model: Any, graph: TfliteGraph, recipe: Recipe, ranges: Ranges, keep_float: Collection[int]
+) -> tuple[ProductForm, ...]:
+    """How each product is to be computed for which a recipe has static ranges.
+
+    Linear layers below the recipe's `noise_limit_db` get dynamic ranges, other products stay float.
+
+    Args:
+        model: the parsed file.
+        graph: its first graph.
+        recipe: the recipe.
+        ranges: of `measure_ranges`; empty for a recipe without static ranges.
+        keep_float: products that stay in float whatever it says.
+    """
+    if not ranges:
+        return ()
+    whole = products(graph)
+    static = {number: whole[number] for number in _static_products(graph, recipe)}
+    found = {number: _decibels(model, graph, op, ranges) for number, op in static.items()}
+    noisy = too_noisy(found, recipe.noise_limit_db)
+    forms = []
+    for number, op in static.items():
+        form = "static"
+        if number in keep_float:
+            form = "float"
+        elif number in noisy:
+            form = "dynamic" if graph.kind(op) == "FULLY_CONNECTED" else "float"
+        forms.append(ProductForm(number, graph.name(op.outputs[0]), form, found[number]))
+    return tuple(forms)
+
+
+def _static_products(graph: TfliteGraph, recipe: Recipe) -> list[int]:
+    """Numbers of the products that a recipe computes with static ranges."""
+    places = integer_operators(graph, recipe)
+    integer = {id(graph.operators[place]) for place in places}
+    return [number for number, op in enumerate(products(graph)) if id(op) in integer]
+
+
+def _decibels(model: Any, graph: TfliteGraph, op: Any, ranges: Ranges) -> float:
+    """Signal over noise of a product with static ranges."""
+    left, right, result = (int(tensor) for tensor in (op.inputs[0], op.inputs[1], op.outputs[0]))
+    matrix = graph.constant(model, right)
+    seen = ranges.get(graph.name(right))
+    if matrix is not None:
+        factor = matrix_steps(matrix.reshape(graph.shape(right)), 8)
+    elif seen is not None:
+        factor = seen.step() ** 2, seen.power
+    else:
+        return float("inf")
+    inner = graph.shape(left)[-1]
+    return signal_to_noise(inner, ranges[graph.name(left)], factor, ranges[graph.name(result)], rounded=True)
+
+
 def attention_scores(graph: TfliteGraph) -> list[Any]:
     """The products of queries and keys: the matrix products whose results softmax reads, scaled or masked."""
     found = []
@@ -131,7 +202,7 @@ def product_widths(path: Path) -> list[int]:
 
 
 def measure_ranges(source: Path, calibration: Mapping[str, NDArray[np.int32]]) -> Ranges:
-    """Lowest and highest value of every float activation over all calibration pairs, zero included.
+    """Lowest and highest value, zero included, and mean square of every float activation, over all pairs.
 
     The quantiser's own calibration smooths the extremes of successive samples, which clips. On the shipped
     matcher true extremes take the rms error of the logits from 0.20 to 0.05.
@@ -151,14 +222,12 @@ def measure_ranges(source: Path, calibration: Mapping[str, NDArray[np.int32]]) -
         for detail in interpreter.get_tensor_details()
         if detail["name"] in computed and detail["dtype"] == np.float32
     }
-    ranges = dict.fromkeys(activations, (0.0, 0.0))
+    meter = RangeMeter()
     for row in rows_of(calibration):
         run(**row)
         for name, index in activations.items():
-            values = interpreter.get_tensor(index)
-            lowest, highest = ranges[name]
-            ranges[name] = min(lowest, float(values.min())), max(highest, float(values.max()))
-    return ranges
+            meter.add(name, interpreter.get_tensor(index))
+    return meter.ranges()
 
 
 def make_right_operands_symmetric(graph: TfliteGraph, ranges: Ranges) -> None:
@@ -172,8 +241,9 @@ def make_right_operands_symmetric(graph: TfliteGraph, ranges: Ranges) -> None:
             continue
         for name in graph.same_values(op.inputs[1]):
             if name in ranges:
-                largest = max(map(abs, ranges[name]))
-                ranges[name] = -largest * (128 / 127), largest
+                low, high, power = ranges[name]
+                largest = max(-low, high)
+                ranges[name] = TensorRange(-largest * (128 / 127), largest, power)
 
 
 def rows_of(encoded: Mapping[str, NDArray[np.int32]]) -> list[dict[str, NDArray[np.int32]]]:
@@ -200,11 +270,15 @@ def _quantiser_ranges(
     for graph in graphs:
         for here, there in zip(graph.operators, largest.operators, strict=True):
             for tensor, original in zip(here.outputs, there.outputs, strict=True):
-                entry, known = found.get(graph.name(tensor), {}), largest.name(original).removeprefix(_MARK)
+                entry, known = found.get(graph.name(tensor), {}), _unmarked(largest.name(original))
                 if "min" in entry and known in ranges:
-                    for key, value in zip(("min", "max"), ranges[known], strict=True):
+                    for key, value in zip(("min", "max"), ranges[known][:2], strict=True):
                         entry[key] = np.full(np.shape(entry[key]), value)
     return found
+
+
+def _unmarked(name: str) -> str:
+    return name.replace(_MARK, "").replace(_DYNAMIC_MARK, "")
 
 
 def _finish(path: Path, *, dynamic: bool) -> None:
@@ -219,7 +293,7 @@ def _finish(path: Path, *, dynamic: bool) -> None:
     model = fb.read_model(str(path))
     for graph in model.subgraphs:
         for tensor in graph.tensors:
-            tensor.name = tensor.name.replace(_MARK.encode(), b"")
+            tensor.name = _unmarked(tensor.name.decode()).encode()
     scale_looked_up_rows(model)
     if dynamic:
         versions = {fb.BuiltinOperator.FULLY_CONNECTED: 12, fb.BuiltinOperator.EMBEDDING_LOOKUP: 4}

@@ -81,7 +81,7 @@ def _calibration() -> dict[str, NDArray[np.int32]]:
     return encode_calibration(samples.calibration_pairs(), tokenizer, SEQ_LEN)
 
 
-def _complete(folder: Path, quant: str, write: Callable[[Path], None]) -> None:
+def _complete(folder: Path, quant: str, write: Callable[[Path], object]) -> None:
     """A bare model's folder under a temporary name, then under its own."""
     from mobilebert_export.tflite_writer import describe_tflite
     from models import shipped_directory

@@ -1,0 +1,94 @@
+"""Which recipe an artefact gets: the fastest that passes verification, and what became of the faster ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from mobilebert_export.accuracy_budget import Budget
+from mobilebert_export.verification import Verification, VerificationError
+from quantize.product_noise import ProductForm
+from quantize.recipes import Recipe, ladder
+
+
+@dataclass(frozen=True)
+class Written:
+    """What quantising by one recipe made.
+
+    Attributes:
+        products: how each product is computed; empty where the recipe has no static ranges.
+        budget: what an accuracy budget cost; None where none was asked for.
+    """
+
+    products: tuple[ProductForm, ...] = ()
+    budget: Budget | None = None
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A recipe that was tried, and why it was not taken."""
+
+    recipe: str
+    failures: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for recipe.json and report.json."""
+        return asdict(self) | {"failures": list(self.failures)}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The recipe that passed, its artefact's verification, and those rejected before it."""
+
+    recipe: Recipe
+    written: Written
+    result: Verification
+    rejected: tuple[Rejected, ...]
+
+
+def choose(
+    first: Recipe,
+    write: Callable[[Recipe], Written],
+    check: Callable[[Recipe], Verification],
+    where: Path,
+    console: Console,
+) -> Chosen:
+    """Try a recipe and those that may stand in for it, the fastest first; take the first that passes.
+
+    Args:
+        first: what was asked for.
+        write: makes the artefact by a recipe, over the one before.
+        check: compares it with the PyTorch model.
+        where: the artefact's folder, for messages.
+        console: for a line per recipe that does not pass.
+
+    Raises:
+        VerificationError: none passes; it names each with its failures.
+    """
+    rejected: list[Rejected] = []
+    recipes = ladder(first)
+    pairs = 0
+    for recipe in recipes:
+        try:
+            written = write(recipe)
+        except VerificationError as error:  # an accuracy budget that this recipe can't meet
+            rejected.append(Rejected(recipe.name, (str(error),)))
+        else:
+            result = check(recipe)
+            pairs = result.pairs
+            if not result.failures:
+                return Chosen(recipe, written, result, tuple(rejected))
+            rejected.append(Rejected(recipe.name, result.failures))
+        if recipe is not recipes[-1]:
+            console.print(f"{recipe.name} does not pass: {'; '.join(rejected[-1].failures)}")
+    if len(rejected) == 1 and not pairs:
+        raise VerificationError(f"{where}: {rejected[0].failures[0]}")
+    found = [
+        "; ".join(one.failures) if len(rejected) == 1 else f"{one.recipe}: {'; '.join(one.failures)}"
+        for one in rejected
+    ]
+    raise VerificationError(f"{where}: differs from the PyTorch model on {pairs} pairs: {' | '.join(found)}")
