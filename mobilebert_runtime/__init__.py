@@ -2,6 +2,8 @@
 
 from mobilebert_runtime import Matcher
 Matcher.load("artefacts/matcher-int8").score([("How old is the Moon?", "What is the age of the Moon?")])
+
+A class for each task; `load` opens a folder with the one its card asks for.
 """
 
 from __future__ import annotations
@@ -10,30 +12,55 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mobilebert_runtime.artefact import load
     from mobilebert_runtime.card import ArtefactCard, Bucket, check_checksums, read_card
+    from mobilebert_runtime.embedder import Embedder
     from mobilebert_runtime.errors import ArtefactError, ToolError
     from mobilebert_runtime.length_shift import LengthShift
     from mobilebert_runtime.matcher import Matcher
+    from mobilebert_runtime.question_answerer import QuestionAnswerer
+    from mobilebert_runtime.results import Answer, Hit, LabelledSpan
+    from mobilebert_runtime.text_classifier import TextClassifier
+    from mobilebert_runtime.token_classifier import TokenClassifier
     from mobilebert_runtime.tokenizer import PairTokenizer
+    from mobilebert_runtime.vector_index import Index
 
 __all__ = [
+    "Answer",
     "ArtefactCard",
     "ArtefactError",
     "Bucket",
+    "Embedder",
+    "Hit",
+    "Index",
+    "LabelledSpan",
     "LengthShift",
     "Matcher",
     "PairTokenizer",
+    "QuestionAnswerer",
+    "TextClassifier",
+    "TokenClassifier",
     "ToolError",
     "check_checksums",
+    "load",
     "read_card",
 ]
 # Imported when first asked for: whoever reads a card needs no numpy.
 _MODULES = {
+    "Answer": "results",
+    "ArtefactError": "errors",
+    "Embedder": "embedder",
+    "Hit": "results",
+    "Index": "vector_index",
+    "LabelledSpan": "results",
     "LengthShift": "length_shift",
     "Matcher": "matcher",
     "PairTokenizer": "tokenizer",
+    "QuestionAnswerer": "question_answerer",
+    "TextClassifier": "text_classifier",
+    "TokenClassifier": "token_classifier",
     "ToolError": "errors",
-    "ArtefactError": "errors",
+    "load": "artefact",
 }
 
 

@@ -312,14 +312,17 @@ def read_recipe(directory: str | Path) -> dict[str, Any]:
 
 
 def check_checksums(directory: str | Path) -> None:
-    """Compare every file with SHA256SUMS.
+    """Compare every file of an artefact folder with SHA256SUMS.
 
     Raises:
         ArtefactError: a file is missing, was changed or cut short, or SHA256SUMS itself is missing or
             does not cover the artefact's own files.
     """
-    folder = Path(directory)
-    needed = read_card(folder).files
+    check_sums(Path(directory), read_card(directory).files)
+
+
+def check_sums(folder: Path, needed: set[str]) -> None:
+    """Compare every file that SHA256SUMS lists with it; raises `ArtefactError`, as `check_checksums`."""
     sums = folder / CHECKSUM_FILE
     listed = {
         name: digest for digest, _, name in (line.partition("  ") for line in read_text(sums).split("\n"))

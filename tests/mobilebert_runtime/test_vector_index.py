@@ -1,0 +1,117 @@
+"""Promise of the index: what was saved is what is searched, and a damaged folder is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mobilebert_runtime import ArtefactError, Embedder, Index
+from mobilebert_runtime.card import EMBEDDING
+from mobilebert_runtime.card_parts import Embedding
+from mobilebert_runtime.errors import DataError, OutputError
+from mobilebert_runtime.files import file_sha256
+from tests.helpers import tiny_tasks
+
+TEXTS = ["plain", "two\nlines", "\u2028odd\x85", "é" * 300, "", "last"]
+
+
+def vectors(count=6, size=16, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, size)).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["int8", "float16"])
+def test_an_index_survives_its_folder(tmp_path, kind):
+    made = Index.build(vectors(), TEXTS, kind)
+    made.save(tmp_path / "index")
+    read = Index.load(tmp_path / "index")
+    assert read.texts == TEXTS
+    assert read.vectors.dtype == kind
+    query = vectors(1, seed=1)[0]
+    assert read.nearest(query, 4) == made.nearest(query, 4)
+    with pytest.raises(OutputError, match="--force"):
+        made.save(tmp_path / "index")
+    made.save(tmp_path / "index", force=True)
+
+
+@pytest.mark.parametrize(("kind", "near"), [("int8", 0.02), ("float16", 0.002)])
+def test_scores_are_cosines_whatever_the_blocks(kind, near, monkeypatch):
+    rows, query = vectors(1000), vectors(1, seed=1)[0]
+    texts = [str(i) for i in range(1000)]
+    hits = Index.build(rows, texts, kind).nearest(query, 1000)
+    expected = rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))
+    np.testing.assert_allclose([hit.score for hit in hits], expected[[hit.place for hit in hits]], atol=near)
+    assert sorted(hit.place for hit in hits) == list(range(1000))
+    monkeypatch.setattr("mobilebert_runtime.vector_index.BLOCK", 7)
+    again = Index.build(rows, texts, kind).nearest(query, 1000)
+    np.testing.assert_allclose([hit.score for hit in again], [hit.score for hit in hits], atol=1e-5)
+
+
+def test_what_has_no_direction_or_no_text_is_refused():
+    rows = vectors()
+    with pytest.raises(DataError, match="5 texts for 6 vectors"):
+        Index.build(rows, TEXTS[:5])
+    with pytest.raises(DataError, match="'int4' is unknown"):
+        Index.build(rows, TEXTS, "int4")
+    rows[2] = 0
+    with pytest.raises(DataError, match="no direction"):
+        Index.build(rows, TEXTS)
+    index = Index.build(vectors(), TEXTS)
+    with pytest.raises(DataError, match="no direction"):
+        index.nearest(np.zeros(16, np.float32))
+    with pytest.raises(DataError, match="1 or more"):
+        index.nearest(rows[0], 0)
+
+
+def test_an_index_of_other_vectors_is_refused(tmp_path):
+    folder = tiny_tasks.write(tmp_path / "a", EMBEDDING, embedding=Embedding(24, normalized=False))
+    with pytest.raises(ArtefactError, match="vectors of 16 numbers, this network's have 24"):
+        Embedder.load(folder).search("text", Index.build(vectors(), TEXTS))
+
+
+def damaged(folder, name, content):
+    """Change a file and correct its checksum."""
+    if content is None:
+        (folder / name).unlink()
+    elif isinstance(content, np.ndarray):
+        np.save(folder / name, content, allow_pickle=content.dtype == object)
+    else:
+        (folder / name).write_bytes(content)
+    files = [path for path in sorted(folder.iterdir()) if path.name != "SHA256SUMS"]
+    (folder / "SHA256SUMS").write_text("".join(f"{file_sha256(one)}  {one.name}\n" for one in files))
+
+
+DAMAGE = [
+    ("vectors.npy", None, "does not list vectors.npy"),
+    ("vectors.npy", b"", "damaged"),
+    ("vectors.npy", b"\x93NUMPY\x01\x00junk", "damaged"),
+    ("vectors.npy", vectors(), "no array of int8 or float16"),
+    ("vectors.npy", np.array([{}], object), "damaged"),
+    ("vectors.npy", np.zeros(6, np.int8), "no array of int8 or float16"),
+    ("vectors.npy", np.zeros((5, 16), np.int8), "6 texts for 5 vectors"),
+    ("scales.npy", None, "does not list scales.npy"),
+    ("scales.npy", np.zeros(5, np.float32), "5 scales for 6 vectors"),
+    ("scales.npy", np.full(6, np.nan, np.float32), "not finite"),
+    ("texts.jsonl", b'"one"\n', "1 texts for 6 vectors"),
+    ("texts.jsonl", b"[1]\n" * 6, "no text"),
+    ("texts.jsonl", b"\xff\n" * 6, "can't be read"),
+    ("texts.jsonl", b"{\n" * 6, "damaged"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "says"), DAMAGE)
+def test_a_damaged_index_is_refused_though_its_checksums_are_right(tmp_path, name, content, says):
+    folder = tmp_path / "index"
+    Index.build(vectors(), TEXTS).save(folder)
+    damaged(folder, name, content)
+    with pytest.raises(ArtefactError, match=says):
+        Index.load(folder)
+
+
+def test_a_changed_byte_is_found_by_its_checksum(tmp_path):
+    folder = tmp_path / "index"
+    Index.build(vectors(), TEXTS).save(folder)
+    (folder / "texts.jsonl").write_text(json.dumps("x") + "\n")
+    with pytest.raises(ArtefactError, match=r"texts\.jsonl: damaged"):
+        Index.load(folder)
+    with pytest.raises(ArtefactError, match="no such index"):
+        Index.load(tmp_path / "nowhere")
