@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "export": "Write a verified TFLite or ONNX artefact folder.",
     "quantize-audit": "Which product of a network loses what in integers, as JSON and PNG.",
     "verify": "Repeat an artefact's verification against the PyTorch model.",
+    "run": "Do what an artefact is for, whatever its task, on texts, a file or standard input.",
     "match": "Score one pair, or a TSV file of pairs, with an artefact.",
     "bench": "Measure the latency and memory of artefacts, interleaved; or draw all recorded runs.",
     "gate": "Fail when an artefact is slower or larger than another.",

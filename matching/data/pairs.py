@@ -38,6 +38,7 @@ KNOWN_TEXTS = (
     ("question", "sentence"),
     ("query", "tweet"),
     ("premise", "hypothesis"),
+    ("question", "context"),
 )
 KNOWN_LABELS = ("label", "is_duplicate", "score")
 # No matcher reads so many characters; a longer field means that the file is something else.

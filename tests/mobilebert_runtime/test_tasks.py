@@ -29,6 +29,7 @@ from mobilebert_runtime.card import (
 from mobilebert_runtime.card_parts import Embedding
 from mobilebert_runtime.errors import DataError
 from tests.helpers import tiny_tasks
+from tests.helpers.documented_commands import blocks
 from tests.helpers.texts import fuzzed_lines
 
 KINDS = ["bert", "roberta", "xlm-roberta"]
@@ -266,6 +267,18 @@ def test_many_threads_on_one_object_give_the_answers_of_one(folders, task):
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(right, orders))
+
+
+def test_the_python_of_the_page_runs(folders, tmp_path, monkeypatch, capsys):
+    (tmp_path / "artefacts").mkdir()
+    for name, task in zip(("matcher", "topics", "names", "squad", "vectors"), TASKS, strict=True):
+        (tmp_path / "artefacts" / name).symlink_to(folders[task])
+    monkeypatch.chdir(tmp_path)
+    snippets = blocks("docs/run.md", "python")
+    assert len(snippets) == len(TASKS)
+    for snippet in snippets:
+        exec(snippet, {})
+        assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize("task", CALLS)
