@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matching.data.labelled_pairs import LabelledPairs, read_labelled
-from mobilebert_export.verification import VerificationError, decisions
-from mobilebert_runtime.card import ArtefactCard
+from mobilebert_export.agreement import decisions
+from mobilebert_export.verification import VerificationError
+from mobilebert_runtime.card import MATCHING, ArtefactCard
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.matcher import Matcher
 
@@ -54,8 +55,10 @@ def read_budget_pairs(path: Path | None, allowed: float | None, card: ArtefactCa
         raise OptionError("--max-accuracy-drop POINTS and --pairs LABELLED.tsv go together; give both")
     if not 0 <= allowed < 100:
         raise OptionError(f"--max-accuracy-drop {allowed}: expected points from 0 to 100")
+    if card.task != MATCHING:
+        raise OptionError(f"--max-accuracy-drop: only of matchers; this model is for {card.task}")
     labelled = read_labelled(path)
-    if labelled.labels.max() >= len(card.labels):
+    if labelled.labels.max() >= max(2, len(card.labels)):
         raise OptionError(
             f"{path}: has label {labelled.labels.max()}, the model knows 0 to {len(card.labels) - 1}"
         )

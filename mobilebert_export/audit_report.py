@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_export import samples
-from mobilebert_export.loading import load_model, load_source
-from mobilebert_runtime.card import CARD_FILE, check_checksums, read_card, read_recipe
+from mobilebert_export.loading import LoadedModel, load_model, load_source
+from mobilebert_runtime.card import CARD_FILE, CLASSIFICATION, check_checksums, read_card, read_recipe
 from mobilebert_runtime.errors import OptionError, OutputError
 from mobilebert_runtime.files import replacing, write_json
 from mobilebert_runtime.tokenizer import Pair
@@ -62,14 +62,22 @@ def audit_matcher(
     recipe = find_recipe(target, quant)
     if not recipe.needs_calibration:
         raise OptionError(f"{recipe.name} measures no ranges; audit int8 or int16x8")
-    loaded = load_model(matcher) if made is None else load_source(made, matcher, model)
-    longest = loaded.network.config.max_position_embeddings
+    loaded = _load_classifier(matcher) if made is None else load_source(made, matcher, model)
+    longest = loaded.network.config.max_tokens
     if not 8 <= seq_len <= longest:
         raise OptionError(f"--seq-len {seq_len}: this model takes 8 to {longest}")
     pairs = list(texts if texts is not None else samples.calibration_pairs())
     pairs = pairs[:: max(1, len(pairs) // limit)][:limit]
     encoded = encode_calibration(pairs, loaded.tokenizer, seq_len)
     return loaded.source["name"], recipe, audit(loaded.network, encoded, recipe)
+
+
+def _load_classifier(matcher: str) -> LoadedModel:
+    """A pair classifier; which of its classes means a match does not matter here."""
+    import models
+
+    known = (models.find_directory(matcher) / "matcher.json").is_file()
+    return load_model(matcher) if known else load_model(matcher, task=CLASSIFICATION, texts=2)
 
 
 def check_free(out: Path, *, force: bool) -> None:

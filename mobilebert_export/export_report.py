@@ -55,6 +55,7 @@ def write_report(
         The content of report.json.
     """
     report: dict[str, Any] = {
+        "task": card.task,
         "target": card.target,
         "quant": card.quant,
         "seq_len": card.seq_len,
@@ -149,12 +150,18 @@ def verification_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
     found = report["verification"]
     allowed = found["tolerance"]
     limit = allowed["max_abs_logit"]
-    return [
-        ("pairs compared with PyTorch", str(found["pairs"]), ""),
-        ("label agreement", f"{found['label_agreement']:.4f}", f"≥ {allowed['min_label_agreement']}"),
-        ("rank agreement (Spearman)", f"{found['rank_agreement']:.5f}", f"≥ {allowed['min_rank_agreement']}"),
-        ("max |Δlogit|", f"{found['max_abs_logit']:.2e}", "" if limit is None else f"≤ {limit:.0e}"),
-    ]
+    rows = [(f"{found['of']} compared with PyTorch", str(found["pairs"]), "")]
+    for name, what, digits in (
+        ("label_agreement", "label agreement", 4),
+        ("rank_agreement", "rank agreement (Spearman)", 5),
+        ("min_cosine", "smallest cosine", 6),
+    ):
+        if found[name] is not None:
+            rows.append(
+                (what, f"{found[name]:.{digits}f}", f"≥ {allowed['min_' + name.removeprefix('min_')]}")
+            )
+    rows.append(("max |Δlogit|", f"{found['max_abs_logit']:.2e}", "" if limit is None else f"≤ {limit:.0e}"))
+    return rows
 
 
 def _cost_rows(report: dict[str, Any]) -> Iterable[tuple[str, str, str]]:

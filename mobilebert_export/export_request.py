@@ -34,6 +34,10 @@ class ExportRequest:
     positive: Annotated[
         str | None, "Class that means a match, where the model's class names do not say so."
     ] = None
+    task: Annotated[
+        str | None, "What the model does, where its files do not say: text-matching or text-classification."
+    ] = None
+    texts: Annotated[int | None, "Texts that a text classifier reads: 1, or 2 for a pair."] = None
     target: Annotated[str, "tflite or onnx."] = "tflite"
     quant: Annotated[str, "none, dynamic, int8 or int16x8 (the last two static, calibrated)."] = "int8"
     seq_len: Annotated[int, "Tokens; longer pairs are truncated, shorter ones padded."] = 128

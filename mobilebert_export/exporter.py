@@ -4,7 +4,7 @@ Nothing is visible under the final name until every step has passed.
 """
 
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,15 @@ from mobilebert_export.exact_rewrites import PROOF_PAIRS, Rewritten, lower_krone
 from mobilebert_export.export_report import write_report
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.loading import LoadedModel, artefact_card, load_model
+from mobilebert_export.raw_outputs import AnyArtefact, Text, network_inputs
 from mobilebert_export.recipe_choice import Chosen, Rejected, Written, choose
 from mobilebert_export.verification import Verification, verify
 from mobilebert_export.writing import complete, quantise, write_float
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
-from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.signature import sign
+from mobilebert_runtime.tokenizer import Pair
 from quantize.calibration_data import encode_calibration
 from quantize.product_noise import ProductForm
 from quantize.recipes import Recipe
@@ -88,16 +89,24 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
 
 def read_inputs(request: ExportRequest, recipe: Recipe) -> ExportInputs:
     """Load the model and encode the calibration pairs; a `UserError` where they do not fit the request."""
-    pairs = samples.calibration_pairs()
+    given = None
     if request.calibration is not None:
-        pairs = read_texts(request.calibration, request.text_a, request.text_b)
-    model = load_model(request.model)
+        given = read_texts(request.calibration, request.text_a, request.text_b)
+    model = load_model(request.model, task=request.task, texts=request.texts, positive=request.positive)
     card = artefact_card(request, model, recipe)
     labelled = read_budget_pairs(request.pairs, request.max_accuracy_drop, card)
     encoded = None
     if recipe.needs_calibration:
-        encoded = encode_calibration(pairs, model.tokenizer, request.seq_len)
+        texts = calibration_texts(given, card)
+        encoded = encode_calibration(texts, model.tokenizer, request.seq_len, card.inputs)
     return ExportInputs(recipe, model, card, encoded, labelled)
+
+
+def calibration_texts(given: list[Pair] | None, card: ArtefactCard) -> Sequence[Text]:
+    """The user's pairs or the bundled ones; both texts of each where an input is one text."""
+    if given is None:
+        return samples.calibration_texts(card.texts)
+    return given if card.texts == 2 else [text for pair in given for text in pair]
 
 
 def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Console) -> Rewritten:
@@ -114,7 +123,8 @@ def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Conso
     if not request.simplify:
         return Rewritten(lowered, None, layers)
     with step(console, "Rewrite exactly"):
-        proof = inputs.model.tokenizer.encode(samples.verification_pairs()[:PROOF_PAIRS], request.seq_len)
+        texts = samples.verification_texts(inputs.card.texts)[:PROOF_PAIRS]
+        proof = network_inputs(texts, inputs.model.tokenizer, request.seq_len, inputs.card.inputs)
         return replace(rewrite(lowered, inputs.recipe, proof, inputs.calibration), kronecker=layers)
 
 
@@ -131,8 +141,9 @@ def write_plain(
         console: for the step.
     """
     plain.mkdir(exist_ok=True)
+    outputs = tuple(inputs.card.outputs(inputs.card.seq_len))
     with step(console, f"Convert to float {request.target}"), silenced():
-        write_float(network, plain / inputs.card.model_file, request, inputs.card.buckets)
+        write_float(network, plain / inputs.card.model_file, request, inputs.card.buckets, outputs)
     complete(plain, replace(inputs.card, quant="none"), inputs.model)
 
 
@@ -146,7 +157,7 @@ def write_verified(
     Raises:
         VerificationError: no recipe passes.
     """
-    checked = samples.verification_pairs()
+    checked = samples.verification_texts(inputs.card.texts)
 
     def write(recipe: Recipe) -> Written:
         made = Written()
@@ -156,8 +167,8 @@ def write_verified(
         return made
 
     def check(recipe: Recipe) -> Verification:
-        with step(console, f"Compare with PyTorch on {len(checked)} pairs"), silenced():
-            return verify(inputs.model.network, Matcher.load(folder), checked, recipe.tolerance)
+        with step(console, f"Compare with PyTorch on {len(checked)} inputs"), silenced():
+            return verify(inputs.model.network, AnyArtefact.load(folder), checked, recipe.tolerance)
 
     chosen = choose(inputs.recipe, write, check, request.out, console)
     if chosen.rejected:

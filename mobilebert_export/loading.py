@@ -2,59 +2,109 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mobilebert_export.export_request import SHORTEST, ExportRequest
-from mobilebert_runtime.card import MODEL_FILES, ArtefactCard
-from mobilebert_runtime.card_parts import TokenizerCard
+from mobilebert_runtime.card import (
+    CLASSIFICATION,
+    MATCHING,
+    MODEL_FILES,
+    QUESTION_ANSWERING,
+    TOKEN_CLASSIFICATION,
+    ArtefactCard,
+    read_card,
+)
+from mobilebert_runtime.card_parts import TOKENIZER_FILE, Embedding, TokenizerCard
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.recipes import Recipe
 
+if TYPE_CHECKING:
+    from models import ModelTask
+
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A PyTorch pair classifier and what belongs to it."""
+    """A PyTorch network, what it is for, and what belongs to it."""
 
     network: Any
+    task: "ModelTask"
     tokenizer: PairTokenizer
-    directory: Path
+    directory: Path  # of config.json, the weights and the tokenizer
     source: dict[str, str]  # name and SHA-256 of the weights, for recipe.json
 
 
-def load_model(name: str) -> LoadedModel:
+def load_model(
+    name: str, *, task: str | None = None, texts: int | None = None, positive: str | None = None
+) -> LoadedModel:
     """Load a model by its directory or name.
 
+    Args:
+        name: which.
+        task: what the user says it does; as the next two for `models.read_task`.
+        texts: how many texts the user says an input has.
+        positive: class that the user says means a match.
+
     Raises:
-        ModelError: the directory is damaged, or holds nothing that scores pairs in an artefact's runtimes.
+        ModelError: the directory is damaged, or of a kind that is not supported.
+        OptionError: what the user says contradicts the directory, or is needed and missing.
     """
     import models
+    from models.sentence_modules import encoder_directory
 
-    directory = models.find_directory(name)
-    network = models.load_pretrained(directory)
-    if not isinstance(network, models.PairClassifier):
-        kind = type(network).__name__
-        raise ModelError(f"{directory}: holds a {kind}, not a pair classifier; fine-tune it on pairs first")
-    if network.num_labels < 2:
-        raise ModelError(f"{directory}: a classifier of one logit; expected a logit for each of two classes")
-    tokenizer = PairTokenizer.load(directory)
-    if not (directory / "vocab.txt").is_file():
-        raise ModelError(
-            f"{directory}: no vocab.txt; an artefact's runtimes split text by WordPiece, not SentencePiece: "
-            "train this model on `mobilebert train-tokenizer --kind wordpiece`, or export the network alone "
-            "with mobilebert_export.tflite_writer.write_float_tflite"
-        )
-    if tokenizer.vocab_size > network.config.vocab_size:
-        raise ModelError(
-            f"{directory}: tokenizer.json has {tokenizer.vocab_size} entries, "
-            f"the model {network.config.vocab_size}"
-        )
+    folder = models.find_directory(name)
+    directory = encoder_directory(folder)
+    models.read_config(directory)  # an unknown kind of network is refused before its task is asked for
+    found = models.read_task(folder, task=task, texts=texts, positive=positive)
+    network: Any
+    network = models.load_embedder(folder) if found.modules else models.load_pretrained(directory)
+    _check_head(network, found, folder)
     digest = file_sha256(directory / "model.safetensors")
     # The folder's name, not its path: an artefact tells nobody where it was made.
-    source = {"name": directory.resolve().name, "sha256": digest}
-    return LoadedModel(network, tokenizer, directory, source)
+    source = {"name": folder.resolve().name, "sha256": digest}
+    return LoadedModel(network, found, load_tokenizer(directory, network.config), directory, source)
+
+
+def _check_head(network: Any, task: "ModelTask", folder: Path) -> None:
+    """Raise `ModelError` where the network's head does not do its task."""
+    import models
+    from models.embedding_matcher import EmbeddingMatcher
+
+    heads: dict[str, Any] = {
+        MATCHING: (models.PairClassifier, EmbeddingMatcher),
+        CLASSIFICATION: models.PairClassifier,
+        TOKEN_CLASSIFICATION: models.TokenClassifier,
+        QUESTION_ANSWERING: models.SpanQA,
+    }
+    if not isinstance(network, heads.get(task.name, models.SentenceEmbedder)):
+        raise ModelError(f"{folder}: holds a {type(network).__name__}, which can't do {task.name}")
+    if task.labels and getattr(network, "num_labels", 2) != len(task.labels):
+        file = "matcher.json" if (folder / "matcher.json").is_file() else "config.json"
+        raise ModelError(
+            f"{folder}: {file} names {len(task.labels)} labels, the classifier has "
+            f"{getattr(network, 'num_labels', 2)}"
+        )
+
+
+def load_tokenizer(directory: Path, config: Any) -> PairTokenizer:
+    """The tokenizer of a model directory.
+
+    Raises:
+        ModelError: it is missing, of a kind that no artefact can hold, or of another network.
+    """
+    tokenizer = PairTokenizer.load(directory)
+    if tokenizer.kind is None:
+        raise ModelError(
+            f"{directory / TOKENIZER_FILE}: splits texts in a way that is not supported; expected a BERT's "
+            "WordPiece, a byte-level BPE or a Unigram (SentencePiece) model"
+        )
+    if tokenizer.vocab_size > config.vocab_size:
+        raise ModelError(
+            f"{directory}: tokenizer.json has {tokenizer.vocab_size} entries, the model {config.vocab_size}"
+        )
+    return tokenizer
 
 
 def load_source(made: dict[str, Any], artefact: str | Path, model: str | None) -> LoadedModel:
@@ -62,7 +112,7 @@ def load_source(made: dict[str, Any], artefact: str | Path, model: str | None) -
 
     Args:
         made: the artefact's recipe.json.
-        artefact: its folder, for messages.
+        artefact: its folder.
         model: directory or name; None where a shipped matcher was exported.
 
     Raises:
@@ -73,7 +123,9 @@ def load_source(made: dict[str, Any], artefact: str | Path, model: str | None) -
     name = str(made["model"]["name"])
     if model is None and name not in models.SHIPPED_MATCHERS:
         raise OptionError(f"{artefact}: made from {name!r}; give its directory with --model")
-    found = load_model(model or name)
+    card = read_card(artefact)
+    positive = card.labels[card.positive] if card.task == MATCHING else None
+    found = load_model(model or name, task=card.task, texts=card.texts, positive=positive)
     if found.source["sha256"] != made["model"]["sha256"]:
         raise OptionError(
             f"{found.directory}: its weights (SHA-256 {found.source['sha256'][:12]}…) are not those "
@@ -86,37 +138,67 @@ def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) ->
     """The io.json of the artefact to make.
 
     Raises:
-        OptionError: the model has no room for `--seq-len` tokens, or nothing says which class is a match.
-        ModelError: the names of the classes are damaged, or not as many as the logits.
+        OptionError: the model has no room for `--seq-len` tokens.
+        ModelError: the tokenizer can't be described.
     """
-    import models
-
-    config = model.network.config
-    settings = models.MatcherSettings.load(model.directory, request.positive)
-    if model.network.num_labels != len(settings.labels):
-        file = "matcher.json" if (model.directory / "matcher.json").is_file() else "config.json"
-        raise ModelError(
-            f"{model.directory}: {file} names {len(settings.labels)} labels, "
-            f"the classifier has {model.network.num_labels}"
-        )
-    if not SHORTEST <= request.seq_len <= config.max_position_embeddings:
-        raise OptionError(
-            f"--seq-len {request.seq_len}: this model takes {SHORTEST} to {config.max_position_embeddings}"
-        )
-    lowercases = model.tokenizer.ids([("A", "A")], 8) == model.tokenizer.ids([("a", "a")], 8)
+    config, task = model.network.config, model.task
+    if not SHORTEST <= request.seq_len <= config.max_tokens:
+        raise OptionError(f"--seq-len {request.seq_len}: this model takes {SHORTEST} to {config.max_tokens}")
     return ArtefactCard(
         target=recipe.target,
         quant=recipe.quant,
         model_file=MODEL_FILES[recipe.target],
         buckets=request.card_buckets(),
-        labels=tuple(settings.labels),
-        positive=settings.positive,
-        threshold=settings.threshold,
-        temperature=settings.temperature,
+        labels=task.labels,
         attention_mask_value=config.attention_mask_value,
         minimum_runtime=recipe.minimum_runtime,
-        tokenizer=TokenizerCard(
-            lowercase=lowercases, pad_id=model.tokenizer.pad_id, template=model.tokenizer.template
-        ),
-        length_shift=LengthShift.from_json(settings.length_shift),
+        task=task.name,
+        texts=task.texts,
+        inputs=config.input_names,
+        activation=task.activation,
+        tokenizer=_tokenizer_card(model),
+        embedding=_embedding(model),
+        # A third of a window is read again in the next, as in BERT's own reading of SQuAD (128 of 384).
+        stride=request.seq_len // 3 if task.name == QUESTION_ANSWERING else None,
+        **_decision(task),
     )
+
+
+def _tokenizer_card(model: LoadedModel) -> TokenizerCard:
+    tokenizer = model.tokenizer
+    lowercases = tokenizer.ids([("A", "A")], 8) == tokenizer.ids([("a", "a")], 8)
+    if tokenizer.kind == "wordpiece" and not tokenizer.reads_as_bert(lowercase=lowercases):
+        raise ModelError(
+            f"{model.directory / TOKENIZER_FILE}: does not split words as BERT's WordPiece does, which a "
+            "phone does from vocab.txt alone"
+        )
+    return TokenizerCard(
+        kind=str(tokenizer.kind),
+        lowercase=lowercases if tokenizer.kind == "wordpiece" else None,
+        pad_id=tokenizer.pad_id,
+        template=tokenizer.template,
+    )
+
+
+def _embedding(model: LoadedModel) -> Embedding | None:
+    """The vector that the network returns, beside the logits in an embedding matcher."""
+    from models.embedding_matcher import EmbeddingMatcher
+
+    if model.task.modules:
+        return Embedding(model.network.size, model.task.modules.normalized)
+    if isinstance(model.network, EmbeddingMatcher):
+        return Embedding(model.network.config.hidden_size, normalized=True)
+    return None
+
+
+def _decision(task: "ModelTask") -> dict[str, Any]:
+    """The fields of the card that only a matcher has."""
+    settings = task.settings
+    if settings is None:
+        return {}
+    return {
+        "positive": settings.positive,
+        "threshold": settings.threshold,
+        "temperature": settings.temperature,
+        "length_shift": LengthShift.from_json(settings.length_shift),
+    }

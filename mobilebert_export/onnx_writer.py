@@ -11,38 +11,51 @@ from typing import Any
 import torch
 from torch import nn
 
-from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, TOKENS_AXIS, Bucket
+from mobilebert_runtime.card import OUTPUT_NAME, TOKENS_AXIS, Bucket
+from models.layers import input_names
+from models.relative_positions import constant_bias
 
 # Version of the file format itself. ONNX Runtime refuses a newer one than it knows, whatever the operators
 # are; 1.17 knows 9, and the newest opset we write (20) needs no more.
 IR_VERSION = 9
+_TEMPORARY = "output."  # before an output's name, while the graph is made
 
 
-def write_float_onnx(model: nn.Module, path: Path, buckets: Sequence[Bucket], opset: int) -> None:
-    """Convert a pair classifier in eval mode to one float32 .onnx file.
+def write_float_onnx(
+    model: nn.Module,
+    path: Path,
+    buckets: Sequence[Bucket],
+    opset: int,
+    outputs: Sequence[str] = (OUTPUT_NAME,),
+) -> None:
+    """Convert a network in eval mode to one float32 .onnx file.
 
     Args:
-        model: forward(input_ids, attention_mask, token_type_ids), each (1, S) → logits (1, labels).
+        model: a head of `models`: forward of its `input_names`, each (1, S) → a tensor or several.
         path: file to write.
         buckets: the sequence lengths S.
         opset: ONNX operator set.
+        outputs: what the tensors are called.
     """
     import onnx
 
     lengths = [bucket.seq_len for bucket in buckets]
-    example = tuple(torch.ones(1, max(lengths), dtype=torch.int32) for _ in INPUT_NAMES)
+    names = input_names(model)
+    example = tuple(torch.ones(1, max(lengths), dtype=torch.int32) for _ in names)
     free = torch.export.Dim(TOKENS_AXIS, min=min(lengths), max=max(lengths)) if len(lengths) > 1 else None
-    program: Any = torch.onnx.export(
-        model,
-        example,
-        input_names=list(INPUT_NAMES),
-        output_names=[OUTPUT_NAME],
-        dynamic_shapes=tuple({1: free} for _ in INPUT_NAMES) if free is not None else None,
-        opset_version=opset,
-        dynamo=True,
-        verbose=False,
-    )
+    with constant_bias(model, max(lengths)):
+        program: Any = torch.onnx.export(
+            model,
+            example,
+            input_names=list(names),
+            output_names=[_TEMPORARY + name for name in outputs],
+            dynamic_shapes=tuple({1: free} for _ in names) if free is not None else None,
+            opset_version=opset,
+            dynamo=True,
+            verbose=False,
+        )
     proto = program.model_proto
+    _name_outputs(proto.graph, outputs)
     proto.ir_version = IR_VERSION
     del proto.metadata_props[:]
     # Shapes of intermediate tensors: they can be inferred, and stale ones stop the quantiser.
@@ -52,6 +65,17 @@ def write_float_onnx(model: nn.Module, path: Path, buckets: Sequence[Bucket], op
         node.doc_string = ""
     onnx.checker.check_model(proto, full_check=True)
     path.write_bytes(proto.SerializeToString())
+
+
+def _name_outputs(graph: Any, outputs: Sequence[str]) -> None:
+    """Give the outputs their names, which the exporter may have given to a value inside."""
+    final = {name: f"{name}_inside" for name in outputs} | {_TEMPORARY + name: name for name in outputs}
+    for node in graph.node:
+        for names in (node.input, node.output):
+            for i, name in enumerate(names):
+                names[i] = final.get(name, name)
+    for value in (*graph.output, *graph.initializer):
+        value.name = final.get(value.name, value.name)
 
 
 def describe_onnx(path: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_type_hints
 
 from typer import Option
 
+from mobilebert_runtime.card import TASKS as KNOWN_TASKS
 from mobilebert_runtime.errors import OptionError
 
 # The longest file name that leaves room for what temporary names add to it (file systems allow 255 bytes).
@@ -284,6 +285,8 @@ ABOVE_ZERO = Number(0, 10**6, above=True)
 RATE = Number(0, 1000, above=True)  # learning rates, epochs, a slowdown
 BATCHES = Numbers(BATCH, whole=True)
 RATES = Numbers(RATE)
+TASKS = Choice(*KNOWN_TASKS)
+TEXTS = Number(1, 2)  # that one input has
 TARGETS = Choice("tflite", "onnx")
 QUANTS = Choice("none", "dynamic", "int8", "int16x8")
 FORMS = Choice("auto", "factored", "materialised")

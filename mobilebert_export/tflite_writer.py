@@ -15,42 +15,56 @@ import torch
 from torch import Tensor, nn
 
 from mobilebert_export.tflite_sharing import Weights, shared_weights, unfold_shared
-from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, Bucket
+from mobilebert_runtime.card import OUTPUT_NAME, Bucket
+from models.layers import input_names
+from models.relative_positions import constant_bias
 from quantize.tflite_file import write_compact
 from quantize.tflite_graph import TfliteGraph
 
 
-def write_float_tflite(model: nn.Module, path: Path, buckets: Sequence[Bucket]) -> None:
-    """Convert a pair classifier in eval mode to a float32 .tflite file.
+def write_float_tflite(
+    model: nn.Module,
+    path: Path,
+    buckets: Sequence[Bucket],
+    outputs: Sequence[str] = (OUTPUT_NAME,),
+) -> None:
+    """Convert a network in eval mode to a float32 .tflite file.
 
     Args:
-        model: forward(input_ids, attention_mask, token_type_ids), each (1, S) → logits (1, labels).
+        model: a head of `models`: forward of its `input_names`, each (1, S) → a tensor or several.
         path: file to write.
         buckets: the sequence lengths S and the names of their signatures.
+        outputs: what the tensors are called.
     """
     import litert_torch
 
-    named = _Named(model).eval()
+    names = input_names(model)
+    named = _Named(model, names, outputs).eval()
     converter: Any = None
-    for bucket in sorted(buckets, key=lambda bucket: -bucket.seq_len):
-        example = {name: torch.ones(1, bucket.seq_len, dtype=torch.int32) for name in INPUT_NAMES}
-        start = litert_torch.signature if converter is None else converter.signature
-        converter = start(bucket.signature, named, sample_kwargs=example)
-    _name_tensors(converter.convert().model_content(), path, shared_weights(model))
+    with constant_bias(model, max(bucket.seq_len for bucket in buckets)):
+        for bucket in sorted(buckets, key=lambda bucket: -bucket.seq_len):
+            example = {name: torch.ones(1, bucket.seq_len, dtype=torch.int32) for name in names}
+            start = litert_torch.signature if converter is None else converter.signature
+            converter = start(bucket.signature, named, sample_kwargs=example)
+        content = converter.convert().model_content()
+    _name_tensors(content, path, names, shared_weights(model))
 
 
 class _Named(nn.Module):
-    """Gives the output its name: the converter takes signature names from keyword arguments and dict keys."""
+    """Gives outputs their names: the converter takes signature names from keyword arguments and dict keys."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         super().__init__()
         self.model = model
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> dict[str, Tensor]:
-        return {OUTPUT_NAME: self.model(input_ids, attention_mask, token_type_ids)}
+    def forward(self, **given: Tensor) -> dict[str, Tensor]:
+        found = self.model(*(given[name] for name in self.inputs))
+        return dict(zip(self.outputs, found if isinstance(found, tuple) else (found,), strict=True))
 
 
-def _name_tensors(content: bytes, path: Path, shared: list[Weights]) -> None:
+def _name_tensors(content: bytes, path: Path, inputs: Sequence[str], shared: list[Weights]) -> None:
     """Write a model whose tensors are called as its signature calls them, inputs in the order of io.json."""
     from ai_edge_litert.tools import flatbuffer_utils
 
@@ -67,7 +81,7 @@ def _name_tensors(content: bytes, path: Path, shared: list[Weights]) -> None:
             for entry in (*signature.inputs, *signature.outputs):
                 graph.tensors[entry.tensorIndex].name = entry.name
         index = {entry.name.decode(): entry.tensorIndex for entry in signature.inputs}
-        graph.inputs = [index[name] for name in INPUT_NAMES]
+        graph.inputs = [index[name] for name in inputs]
     unfold_shared(model, shared)
     write_compact(model, path)
 

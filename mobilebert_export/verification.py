@@ -1,4 +1,4 @@
-"""Does the artefact say what the PyTorch model says? Asked on real padded pairs, in the real runtime."""
+"""Does the artefact say what the PyTorch model says? Asked on real padded texts, in the real runtime."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from mobilebert_export import samples
+from mobilebert_export.agreement import Agreement, agree
 from mobilebert_export.console import silenced, step
 from mobilebert_export.loading import load_source
-from mobilebert_runtime.card import INPUT_NAMES, ArtefactCard, read_recipe
+from mobilebert_export.raw_outputs import AnyArtefact, Text, network_inputs
+from mobilebert_runtime.card import MATCHING, OUTPUT_NAME, ArtefactCard, read_recipe
 from mobilebert_runtime.errors import CheckError, DataError
-from mobilebert_runtime.matcher import Matcher, positive_probability
-from mobilebert_runtime.tokenizer import Pair
 from quantize.recipes import Tolerance
 
-MINIMUM_PAIRS = 200
+Outputs = Mapping[str, NDArray[np.float32]]
+MINIMUM_TEXTS = 200
+# Figures of which the smallest, and the largest, of several sequence lengths is the worst.
+_HIGHER_IS_BETTER = ("label_agreement", "rank_agreement", "min_cosine")
+_FIGURES = ("max_abs_logit", *_HIGHER_IS_BETTER)
 
 
 class VerificationError(CheckError):
@@ -27,51 +31,55 @@ class VerificationError(CheckError):
 
 @dataclass(frozen=True)
 class Verification:
-    """What was compared and how far apart the two are."""
+    """What was compared and how far apart the two are; None where the task has no such figure."""
 
-    pairs: int
-    max_abs_logit: float  # largest |Δlogit| over pairs and labels
-    label_agreement: float  # share of pairs that get the same label
-    rank_agreement: float  # Spearman correlation of the positive label's probability
+    pairs: int  # or single texts
+    max_abs_logit: float  # largest |Δ| of an output over all inputs
+    label_agreement: float | None  # share of pairs, texts, tokens or answers that get the same label or place
+    rank_agreement: float | None  # Spearman correlation of the scores; of vectors, of pairs' cosines
     tolerance: Tolerance
     failures: tuple[str, ...]  # one sentence per broken tolerance; empty when it passed
     # The same figures of each sequence length, where several were compared; those above are then the worst.
     by_seq_len: tuple[tuple[int, "Verification"], ...] = ()
+    min_cosine: float | None = None  # of the two vectors of a text, the worst text
+    of: str = "pairs"  # or "texts"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for report.json."""
         data = asdict(self) | {"passed": not self.failures}
-        kept = ("max_abs_logit", "label_agreement", "rank_agreement")
         data["by_seq_len"] = {
-            str(length): {name: getattr(one, name) for name in kept} for length, one in self.by_seq_len
+            str(length): {name: getattr(one, name) for name in _FIGURES} for length, one in self.by_seq_len
         }
         return data
 
 
-def verify(model: Any, matcher: Matcher, pairs: Sequence[Pair], tolerance: Tolerance) -> Verification:
-    """Run the PyTorch model and the artefact on the same pairs and compare, at every sequence length.
+def verify(model: Any, artefact: AnyArtefact, texts: Sequence[Text], tolerance: Tolerance) -> Verification:
+    """Run the PyTorch model and the artefact on the same texts and compare, at every sequence length.
 
-    Every length gets all pairs, truncated where they are longer; the tolerance holds for each by itself.
+    Every length gets all texts, truncated where they are longer; the tolerance holds for each by itself.
 
     Args:
-        model: pair classifier in eval mode.
-        matcher: the artefact, loaded in its runtime.
-        pairs: text pairs.
+        model: in eval mode.
+        artefact: in its runtime.
+        texts: pairs, or single texts of which two that follow each other are a pair.
         tolerance: what the recipe allows.
 
     Raises:
-        DataError: fewer than `MINIMUM_PAIRS` pairs.
+        DataError: fewer than `MINIMUM_TEXTS` of them.
     """
-    if len(pairs) < MINIMUM_PAIRS:
+    if len(texts) < MINIMUM_TEXTS:
         raise DataError(
-            f"{len(pairs)} pairs to verify on; at least {MINIMUM_PAIRS} are needed, give a larger file"
+            f"{len(texts)} pairs to verify on; at least {MINIMUM_TEXTS} are needed, give a larger file"
         )
-    found, shift = [], matcher.card.shift(pairs)
-    for bucket in matcher.card.buckets:
-        encoded = matcher.tokenizer.encode(pairs, bucket.seq_len)
-        expected = reference_logits(model, encoded)
-        found.append(compare(expected, matcher.logits_of(encoded), matcher.card, tolerance, shift))
-    return worst_of(tuple(zip((bucket.seq_len for bucket in matcher.card.buckets), found, strict=True)))
+    card = artefact.card
+    shift = card.shift([one for one in texts if not isinstance(one, str)]) if card.task == MATCHING else []
+    found = []
+    for bucket in card.buckets:
+        encoded = network_inputs(texts, artefact.tokenizer, bucket.seq_len, card.inputs)
+        expected = reference_outputs(model, encoded, tuple(card.outputs(bucket.seq_len)))
+        outputs = artefact.all_outputs(encoded)
+        found.append(compare(expected, outputs, card, tolerance, shift, encoded["attention_mask"]))
+    return worst_of(tuple(zip((bucket.seq_len for bucket in card.buckets), found, strict=True)))
 
 
 def worst_of(by_seq_len: tuple[tuple[int, Verification], ...]) -> Verification:
@@ -80,109 +88,140 @@ def worst_of(by_seq_len: tuple[tuple[int, Verification], ...]) -> Verification:
     if not others:
         return only
     results = [result for _, result in by_seq_len]
+    worst = {
+        name: min(getattr(result, name) for result in results)
+        for name in _HIGHER_IS_BETTER
+        if getattr(only, name) is not None
+    }
     return replace(
         only,
         max_abs_logit=max(result.max_abs_logit for result in results),
-        label_agreement=min(result.label_agreement for result in results),
-        rank_agreement=min(result.rank_agreement for result in results),
         failures=tuple(f"{length} tokens: {one}" for length, result in by_seq_len for one in result.failures),
         by_seq_len=by_seq_len,
+        **worst,
     )
 
 
 def reference_logits(model: Any, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-    """Logits of the PyTorch model: int32 (N, S) by input name → float32 (N, labels).
+    """The first of `reference_outputs`."""
+    return reference_outputs(model, encoded, (OUTPUT_NAME,))[OUTPUT_NAME]
 
-    Pairs of like length go through together, cut to the longest of them, so an artefact that lets padding
-    into its answer is found out; it also takes a third of the time.
+
+def reference_outputs(
+    model: Any, encoded: Mapping[str, NDArray[np.int32]], outputs: Sequence[str]
+) -> Outputs:
+    """Outputs of the PyTorch model: int32 (N, S) by input name → float32 (N, …), as an artefact gives them.
+
+    Inputs of like length go through together, cut to the longest of them, so an artefact that lets padding
+    into its answer is found out; it also takes a third of the time. Outputs of tokens cut off are 0.
     """
     import torch
 
     lengths = encoded["attention_mask"].sum(axis=1)
+    seq_len = encoded["attention_mask"].shape[1]
     order = np.argsort(lengths, kind="stable")
-    rows: dict[int, NDArray[np.float32]] = {}
+    rows: dict[str, dict[int, NDArray[np.float32]]] = {name: {} for name in outputs}
     with torch.inference_mode():
         for batch in np.array_split(order, -(-len(order) // 16)):
             width = int(lengths[batch].max())
-            logits = model(*(torch.from_numpy(encoded[name][batch, :width]) for name in INPUT_NAMES))
-            rows.update(zip(batch.tolist(), logits.numpy(), strict=True))
-    return np.stack([rows[row] for row in range(len(order))])
+            names = model.config.input_names
+            found = model(*(torch.from_numpy(encoded[name][batch, :width]) for name in names))
+            # The first of several outputs may be all that is asked for.
+            tensors = found if isinstance(found, tuple) else (found,)
+            for name, tensor in zip(outputs, tensors, strict=False):
+                values = tensor.numpy()
+                if values.ndim == 3:
+                    values = np.pad(values, ((0, 0), (0, seq_len - width), (0, 0)))
+                rows[name].update(zip(batch.tolist(), values, strict=True))
+    return {name: np.stack([one[row] for row in range(len(order))]) for name, one in rows.items()}
 
 
 def compare(
-    expected: NDArray[np.float32],
-    found: NDArray[np.float32],
+    expected: Outputs,
+    found: Outputs,
     card: ArtefactCard,
     tolerance: Tolerance,
     shift: Sequence[float],
+    mask: NDArray[np.int32] | None = None,
 ) -> Verification:
-    """Agreement of two sets of logits, float32 (N, labels), for the decisions the card defines.
+    """Agreement of two sets of outputs, float32 (N, …) by name, for the decisions the card defines.
 
-    `shift` is `card.shift` of the N pairs.
+    `shift` is `card.shift` of N pairs, `mask` (N, S) is 1 at real tokens; all are where none is given.
     """
-    from scipy.stats import rankdata
+    of = "pairs" if card.texts == 2 else "texts"
+    count = len(next(iter(found.values())))
+    wrong = [(~np.isfinite(values)).reshape(count, -1).any(axis=1) for values in found.values()]
+    if damaged := int(np.any(wrong, axis=0).sum()):
+        broken = f"{damaged} {of} have an output that is not a number"
+        return Verification(count, float("inf"), 0.0, 0.0, tolerance, (broken,), of=of)
+    real = np.ones((count, card.seq_len), np.int32) if mask is None else mask
+    agreement = agree(expected, found, card, shift, real)
+    return Verification(
+        pairs=count,
+        max_abs_logit=agreement.max_abs_logit,
+        label_agreement=agreement.label_agreement,
+        rank_agreement=agreement.rank_agreement,
+        tolerance=tolerance,
+        failures=tuple(_failures(agreement, tolerance)),
+        min_cosine=agreement.min_cosine,
+        of=of,
+    )
 
-    if not np.isfinite(found).all():
-        broken = f"{int((~np.isfinite(found)).any(axis=1).sum())} pairs have a logit that is not a number"
-        return Verification(len(found), float("inf"), 0.0, 0.0, tolerance, (broken,))
-    difference = float(np.abs(expected - found).max())
-    agreement = float((decisions(expected, card, shift) == decisions(found, card, shift)).mean())
-    ranks = [rankdata(positive_log_odds(logits, card.positive)) for logits in (expected, found)]
-    # Constant ranks have no order to agree on: then only two constants agree.
-    constant = [np.ptp(rank) == 0 for rank in ranks]
-    rank_agreement = float(all(constant)) if any(constant) else float(np.corrcoef(ranks)[0, 1])
+
+def _failures(agreement: Agreement, tolerance: Tolerance) -> list[str]:
     failures = []
-    if tolerance.max_abs_logit is not None and difference > tolerance.max_abs_logit:
-        failures.append(f"max |Δlogit| {difference:.2e} is above {tolerance.max_abs_logit:.0e}")
-    if agreement < tolerance.min_label_agreement:
-        failures.append(f"label agreement {agreement:.4f} is below {tolerance.min_label_agreement}")
-    if rank_agreement < tolerance.min_rank_agreement:
-        failures.append(f"rank agreement {rank_agreement:.5f} is below {tolerance.min_rank_agreement}")
-    return Verification(len(found), difference, agreement, rank_agreement, tolerance, tuple(failures))
-
-
-def positive_log_odds(logits: NDArray[np.float32], positive: int) -> NDArray[np.float64]:
-    """Log p/(1 − p) of the positive label, (N, labels) → (N,): ordered as the probability, not saturated."""
-    rest = np.delete(logits.astype(np.float64), positive, axis=1)
-    highest = rest.max(axis=1, keepdims=True)
-    return logits[:, positive] - (highest[:, 0] + np.log(np.exp(rest - highest).sum(axis=1)))
-
-
-def decisions(logits: NDArray[np.float32], card: ArtefactCard, shift: Sequence[float]) -> NDArray[np.int64]:
-    """The decision a user would see: two labels by the threshold, more by the largest logit."""
-    if len(card.labels) == 2:
-        called = positive_probability(logits, card, shift) >= card.threshold
-        return np.where(called, card.positive, 1 - card.positive)
-    return logits.argmax(axis=1)
+    difference, limit = agreement.max_abs_logit, tolerance.max_abs_logit
+    if limit is not None and difference > limit:
+        failures.append(f"max |Δlogit| {difference:.2e} is above {limit:.0e}")
+    for what, value, least, digits in (
+        ("label agreement", agreement.label_agreement, tolerance.min_label_agreement, 4),
+        ("rank agreement", agreement.rank_agreement, tolerance.min_rank_agreement, 5),
+        ("cosine", agreement.min_cosine, tolerance.min_cosine, 6),
+    ):
+        if value is not None and value < least:
+            failures.append(f"{what} {value:.{digits}f} is below {least}")
+    return failures
 
 
 def require_passed(result: Verification, where: Path) -> None:
     """Raise `VerificationError` when a tolerance was broken."""
     if result.failures:
         raise VerificationError(
-            f"{where}: differs from the PyTorch model on {result.pairs} pairs: {'; '.join(result.failures)}"
+            f"{where}: differs from the PyTorch model on {result.pairs} {result.of}: "
+            f"{'; '.join(result.failures)}"
         )
 
 
 def verify_artefact(
     directory: Path,
     model_name: str | None,
-    pairs: list[Pair] | None,
+    texts: Sequence[Text] | None,
     threads: int,
     console: Console,
 ) -> Verification:
     """Compare an existing artefact with its PyTorch model, on the tolerances in its recipe.json.
+
+    Args:
+        directory: the artefact.
+        model_name: directory or name of its model; None where a shipped matcher was exported.
+        texts: pairs; the bundled samples when None. Where an input is one text, both of a pair are.
+        threads: of the artefact's runtime.
+        console: for the steps.
 
     Raises:
         OptionError: the model is not the one the artefact was made from, or nothing says which that is.
         ArtefactError: the artefact is damaged.
     """
     with silenced():
-        matcher = Matcher.load(directory, threads)
+        artefact = AnyArtefact.load(directory, threads)
     made = read_recipe(directory)
-    pairs = samples.verification_pairs() if pairs is None else pairs
+    if texts is None:
+        texts = samples.verification_texts(artefact.card.texts)
+    elif artefact.card.texts == 1:
+        texts = [text for pair in texts for text in pair]
     with step(console, "Load the PyTorch model"):
         model = load_source(made, directory, model_name)
     tolerance = Tolerance(**made["recipe"]["tolerance"])
-    with step(console, f"Compare with PyTorch on {len(pairs)} pairs"), silenced():
-        return verify(model.network, matcher, pairs, tolerance)
+    what = "pairs" if artefact.card.texts == 2 else "texts"
+    with step(console, f"Compare with PyTorch on {len(texts)} {what}"), silenced():
+        return verify(model.network, artefact, texts, tolerance)

@@ -1,7 +1,7 @@
 """The model file of an artefact: float first, then quantised from that; and what makes it an artefact."""
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +11,30 @@ from numpy.typing import NDArray
 from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.loading import LoadedModel
-from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.card import OUTPUT_NAME, ArtefactCard, Bucket
+from mobilebert_runtime.card_parts import TOKENIZER_FILE, VOCABULARY_FILE
 from mobilebert_runtime.files import write_json
+from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.product_noise import ProductForm
 from quantize.recipes import Recipe
 
 
-def write_float(network: Any, path: Path, request: ExportRequest, buckets: tuple[Bucket, ...]) -> None:
-    """The float file of the request's target."""
+def write_float(
+    network: Any,
+    path: Path,
+    request: ExportRequest,
+    buckets: tuple[Bucket, ...],
+    outputs: Sequence[str] = (OUTPUT_NAME,),
+) -> None:
+    """The float file of the request's target; `outputs` is what its tensors are called."""
     if request.target == "tflite":
         from mobilebert_export.tflite_writer import write_float_tflite
 
-        write_float_tflite(network, path, buckets)
+        write_float_tflite(network, path, buckets, outputs)
     else:
         from mobilebert_export.onnx_writer import write_float_onnx
 
-        write_float_onnx(network, path, buckets, request.opset)
+        write_float_onnx(network, path, buckets, request.opset, outputs)
 
 
 def quantise(
@@ -52,7 +60,14 @@ def quantise(
 
 def complete(folder: Path, card: ArtefactCard, model: LoadedModel) -> None:
     """Add what makes a model file an artefact that `Matcher.load` opens."""
-    for name in ("vocab.txt", "tokenizer.json"):
-        shutil.copyfile(model.directory / name, folder / name)
+    shutil.copyfile(model.directory / TOKENIZER_FILE, folder / TOKENIZER_FILE)
+    if VOCABULARY_FILE in card.files:
+        write_vocabulary(model.tokenizer, folder / VOCABULARY_FILE)
     write_json(folder / "io.json", card.to_json())
     write_checksums(folder)
+
+
+def write_vocabulary(tokenizer: PairTokenizer, path: Path) -> None:
+    """vocab.txt of a WordPiece: an entry a line, in the order of their ids."""
+    entries = sorted(tokenizer.vocabulary().items(), key=lambda entry: entry[1])
+    path.write_text("".join(f"{token}\n" for token, _ in entries), encoding="utf-8", newline="\n")

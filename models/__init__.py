@@ -16,13 +16,12 @@ from models.pretrained import (
     shipped_directory,
 )
 from models.sentence_embedder import SentenceEmbedder, load_embedder
-from models.tasks import TASKS, ModelTask, read_task
+from models.tasks import ModelTask, read_task
 
 __all__ = [
     "HEADS",
     "PRESETS",
     "SHIPPED_MATCHERS",
-    "TASKS",
     "EncoderConfig",
     "MatcherSettings",
     "ModelError",

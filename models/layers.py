@@ -243,6 +243,11 @@ def encoder_of(model: nn.Module) -> Encoder:
     return model if isinstance(model, Encoder) else cast(Encoder, model.encoder)
 
 
+def input_names(model: nn.Module) -> tuple[str, ...]:
+    """What an encoder or a head reads, in the order of its `forward`."""
+    return cast(EncoderConfig, model.config).input_names
+
+
 def initialise(module: nn.Module, std: float) -> None:
     """BERT's initialisation: N(0, std) matrices, zero biases, norms at identity, the pad row at zero."""
     for part in module.modules():

@@ -14,6 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mobilebert_runtime.card import (
+    CLASSIFICATION,
+    EMBEDDING,
+    MATCHING,
+    QUESTION_ANSWERING,
+    TASKS,
+    TOKEN_CLASSIFICATION,
+)
 from mobilebert_runtime.errors import ModelError, OptionError
 from models.labels import match_indices, positive_index, read_labels
 from models.matcher_settings import MatcherSettings
@@ -26,14 +34,11 @@ from models.sentence_modules import (
     read_sentence_modules,
 )
 
-MATCHING, CLASSIFICATION = "text-matching", "text-classification"
-TOKENS, ANSWERS, EMBEDDING = "token-classification", "question-answering", "sentence-embedding"
-TASKS = (MATCHING, CLASSIFICATION, TOKENS, ANSWERS, EMBEDDING)
 # Endings of `architectures` in config.json, and the tasks that such a network can do.
 _HEADS: dict[str, tuple[str, ...]] = {
     "ForSequenceClassification": (MATCHING, CLASSIFICATION),
-    "ForTokenClassification": (TOKENS,),
-    "ForQuestionAnswering": (ANSWERS,),
+    "ForTokenClassification": (TOKEN_CLASSIFICATION,),
+    "ForQuestionAnswering": (QUESTION_ANSWERING,),
 }
 _SUPPORTED = (
     "classifiers of texts, of pairs and of tokens, span question answering, and sentence-transformers folders"
@@ -110,10 +115,10 @@ def _by_head(directory: Path, task: str | None, texts: int | None, positive: str
     head = _head(directory, config)
     _require(directory, task, _HEADS[head])
     if head == "ForQuestionAnswering":
-        return ModelTask(ANSWERS, 2)
+        return ModelTask(QUESTION_ANSWERING, 2)
     labels = read_labels(directory)
     if head == "ForTokenClassification":
-        return ModelTask(TOKENS, 1, labels, "softmax")
+        return ModelTask(TOKEN_CLASSIFICATION, 1, labels, "softmax")
     return _sequence_classifier(directory, labels, config.get("problem_type"), task, texts, positive)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mobilebert_runtime.card import INPUT_NAMES
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 
@@ -12,9 +13,18 @@ MINIMUM_PAIRS = 16
 
 
 def encode_calibration(
-    pairs: Sequence[tuple[str, str]], tokenizer: PairTokenizer, seq_len: int
+    pairs: Sequence[tuple[str, str] | str],
+    tokenizer: PairTokenizer,
+    seq_len: int,
+    inputs: Sequence[str] = INPUT_NAMES,
 ) -> dict[str, NDArray[np.int32]]:
-    """Encode pairs as the runtime will: int32 (N, seq_len) by input name, padded.
+    """Encode pairs or single texts as the runtime will: int32 (N, seq_len) by input name, padded.
+
+    Args:
+        pairs: the texts.
+        tokenizer: of the model.
+        seq_len: tokens.
+        inputs: names of those that the network reads.
 
     Raises:
         DataError: fewer than `MINIMUM_PAIRS` pairs; a handful of texts leaves most channels at ranges
@@ -25,4 +35,5 @@ def encode_calibration(
             f"{len(pairs)} calibration pairs; give at least {MINIMUM_PAIRS}, better 100, "
             "of the kind you will match"
         )
-    return tokenizer.encode(pairs, seq_len)
+    encoded = tokenizer.pad(tokenizer.ids(pairs, seq_len), seq_len)
+    return {name: encoded[name] for name in inputs}

@@ -31,6 +31,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from models.layers import input_names
 from quantize.algebra.attention import attentions
 from quantize.algebra.streams import (
     Basis,
@@ -156,7 +157,7 @@ def measure_channels(
         for name, module in network.named_modules()
         if isinstance(module, nn.Linear)
     ]
-    tensors = [torch.from_numpy(calibration[n]) for n in ("input_ids", "attention_mask", "token_type_ids")]
+    tensors = [torch.from_numpy(calibration[n]) for n in input_names(network)]
     with torch.inference_mode():
         for batch in zip(*(tensor.split(_BATCH) for tensor in tensors), strict=True):
             network(*batch)

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
+from models.layers import input_names
 from quantize.recipes import Recipe
 
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _PRODUCTS = (F.linear, torch.matmul, Tensor.matmul, Tensor.__matmul__)
 _SOFTMAX = (F.softmax, torch.softmax, Tensor.softmax)
 
@@ -83,7 +83,7 @@ def audit(model: nn.Module, encoded: Mapping[str, np.ndarray], recipe: Recipe) -
         encoded: int32 (N, S) by input name, padded.
         recipe: a recipe with static ranges: widths of activations, which results stay float.
     """
-    inputs = [torch.from_numpy(np.ascontiguousarray(encoded[name])) for name in INPUTS]
+    inputs = [torch.from_numpy(np.ascontiguousarray(encoded[name])) for name in input_names(model)]
     with torch.inference_mode():
         survey = _Products(recipe)
         with _scopes(model, survey.scopes), survey:

@@ -24,8 +24,10 @@ class Tolerance:
     max_abs_logit: float | None
     # Share of pairs that get the same label.
     min_label_agreement: float
-    # Spearman rank correlation of the positive label's log-odds.
+    # Spearman rank correlation of the positive label's log-odds; of sentence vectors, of pairs' cosines.
     min_rank_agreement: float
+    # Cosine of the two vectors of a text, where the network returns one.
+    min_cosine: float = 0.98
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,9 @@ class Recipe:
 
 
 # Float rounding differs between kernels: 1e-4 is 20 times what is seen (5e-6) and far below a decision.
-_FLOAT = Tolerance(max_abs_logit=1e-4, min_label_agreement=0.995, min_rank_agreement=0.9999)
+_FLOAT = Tolerance(
+    max_abs_logit=1e-4, min_label_agreement=0.995, min_rank_agreement=0.9999, min_cosine=0.99999
+)
 _INT8 = Tolerance(max_abs_logit=None, min_label_agreement=0.98, min_rank_agreement=0.99)
 _TFLITE = {"tflite": "2.14"}
 # TFLite 2.14 knows no per-channel dynamic range: it computed wrong numbers silently until the file said that

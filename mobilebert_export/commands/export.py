@@ -23,6 +23,8 @@ export = command_from(
     run,
     out=opt.ARTEFACT_FOLDER,
     model=opt.MODEL,
+    task=opt.TASKS,
+    texts=opt.TEXTS,
     target=opt.TARGETS,
     quant=opt.QUANTS,
     seq_len=opt.TOKENS,

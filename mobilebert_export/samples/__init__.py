@@ -17,6 +17,20 @@ def calibration_pairs() -> list[tuple[str, str]]:
     return read_texts(SAMPLES)[::CALIBRATION_EVERY]
 
 
+def calibration_texts(texts: int) -> list[tuple[str, str]] | list[str]:
+    """`calibration_pairs`, or both texts of half of them for a network that reads one text."""
+    return calibration_pairs() if texts == 2 else _singles(calibration_pairs())
+
+
+def verification_texts(texts: int) -> list[tuple[str, str]] | list[str]:
+    """`verification_pairs`, or both texts of half of them; those of a pair follow each other."""
+    return verification_pairs() if texts == 2 else _singles(verification_pairs())
+
+
+def _singles(pairs: list[tuple[str, str]]) -> list[str]:
+    return [text for pair in pairs[::2] for text in pair]
+
+
 def verification_pairs() -> list[tuple[str, str]]:
     """All other rows, more than 200: what an artefact is compared with its PyTorch model on."""
     return [pair for row, pair in enumerate(read_texts(SAMPLES)) if row % CALIBRATION_EVERY]

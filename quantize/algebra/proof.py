@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mobilebert_runtime.errors import CheckError
+from models.layers import input_names
 
 # float64 carries 16 digits; over 24 layers of sums about 14 are left.
 TOLERANCE = 1e-10
@@ -26,9 +27,7 @@ def outputs_of(network: nn.Module, encoded: Encoded) -> list[Tensor]:
     """The outputs of a network in float64 on encoded pairs, int32 (N, S) by input name."""
     network = copy.deepcopy(network).double()
     with torch.inference_mode():
-        found = network(
-            *(torch.from_numpy(encoded[name]) for name in ("input_ids", "attention_mask", "token_type_ids"))
-        )
+        found = network(*(torch.from_numpy(encoded[name]) for name in input_names(network)))
     return [found] if isinstance(found, Tensor) else list(found)
 
 

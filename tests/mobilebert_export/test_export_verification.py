@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from mobilebert_export import samples
+from mobilebert_export.agreement import positive_log_odds
 from mobilebert_export.verification import (
     VerificationError,
     compare,
-    positive_log_odds,
     reference_logits,
     verify,
 )
@@ -39,7 +39,9 @@ LOOSE = Tolerance(max_abs_logit=None, min_label_agreement=0.0, min_rank_agreemen
 
 
 def agreement(expected, found, card, tolerance):
-    return compare(expected, found, card, tolerance, card.shift([("a", "b")] * len(expected)))
+    return compare(
+        {"logits": expected}, {"logits": found}, card, tolerance, card.shift([("a", "b")] * len(expected))
+    )
 
 
 @pytest.fixture

@@ -1,0 +1,135 @@
+"""Model directories as users bring them: small random models of `transformers`, tokenizers of their kinds.
+
+Their classifiers' weights are large, so that scores spread: labels that hang on the last digit say nothing
+about an export.
+"""
+
+import functools
+import json
+
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers.processors import TemplateProcessing
+
+from mobilebert_export import samples
+from tests.helpers.published_models import published
+
+VOCABULARY = 600
+BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ROBERTA_SPECIALS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+# model_type → kind of its tokenizer.
+TOKENIZERS = {
+    "bert": "wordpiece",
+    "mobilebert": "wordpiece",
+    "albert": "unigram",
+    "distilbert": "wordpiece",
+    "roberta": "byte-level-bpe",
+    "xlm-roberta": "unigram",
+    "electra": "wordpiece",
+    "mpnet": "wordpiece",
+}
+LIKE_ROBERTA = ("roberta", "xlm-roberta", "mpnet")  # of the special tokens
+# Task → head, labels, problem_type.
+CLASSIFIERS = {
+    "text-matching": ("ForSequenceClassification", ("different", "duplicate"), None),
+    "one-logit": ("ForSequenceClassification", ("LABEL_0",), None),
+    "text-classification": ("ForSequenceClassification", ("sad", "calm", "glad"), None),
+    "multi-label": ("ForSequenceClassification", ("sad", "calm", "glad"), "multi_label_classification"),
+    "regression": ("ForSequenceClassification", ("LABEL_0",), "regression"),
+    "token-classification": ("ForTokenClassification", ("O", "B-PER", "I-PER", "B-LOC", "I-LOC"), None),
+    "question-answering": ("ForQuestionAnswering", ("LABEL_0", "LABEL_1"), None),
+}
+
+
+@functools.cache
+def tokenizer_json(kind, like_roberta):
+    """tokenizer.json of a small vocabulary, trained on the bundled texts."""
+    specials = list(ROBERTA_SPECIALS if like_roberta else BERT_SPECIALS)
+    if like_roberta and kind == "wordpiece":  # MPNet's, which keeps BERT's unknown token
+        specials.append("[UNK]")
+    texts = [text for pair in samples.calibration_pairs() for text in pair]
+    unknown = "[UNK]" if kind == "wordpiece" or not like_roberta else "<unk>"
+    common = {"vocab_size": VOCABULARY, "special_tokens": specials, "show_progress": False}
+    if kind == "wordpiece":
+        tokenizer = Tokenizer(models.WordPiece(unk_token=unknown))
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+        trainer = trainers.WordPieceTrainer(**common)
+    elif kind == "byte-level-bpe":
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(initial_alphabet=alphabet, **common)
+    else:
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.normalizer = normalizers.NFKC()
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        tokenizer.decoder = decoders.Metaspace()
+        trainer = trainers.UnigramTrainer(unk_token=unknown, **common)
+    tokenizer.train_from_iterator(texts, trainer)
+    first, last = (specials[0], specials[2]) if like_roberta else (specials[2], specials[3])
+    pair = f"{first} $A {last} {last} $B {last}" if like_roberta else f"{first} $A {last} $B:1 {last}:1"
+    tokenizer.post_processor = TemplateProcessing(
+        single=f"{first} $A {last}",
+        pair=pair,
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in (first, last)],
+    )
+    return tokenizer.to_str()
+
+
+def write_tokenizer(folder, kind):
+    """tokenizer.json and tokenizer_config.json of a model_type."""
+    like_roberta = kind in LIKE_ROBERTA
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tokenizer.json").write_text(tokenizer_json(TOKENIZERS[kind], like_roberta), encoding="utf-8")
+    names = ROBERTA_SPECIALS if like_roberta else BERT_SPECIALS
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "pad_token": names[1] if like_roberta else names[0],
+        "unk_token": names[3] if like_roberta else names[1],
+        "cls_token": names[0] if like_roberta else names[2],
+        "sep_token": names[2] if like_roberta else names[3],
+        "mask_token": names[4],
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def model_directory(folder, kind, task, seed=0):
+    """A directory of `transformers` for a model_type and a task of `CLASSIFIERS`; the folder."""
+    head, labels, problem = CLASSIFIERS[task]
+    model = sized(kind, head, seed, num_labels=len(labels), problem_type=problem)
+    model.config.id2label = dict(enumerate(labels))
+    model.config.label2id = {name: i for i, name in enumerate(labels)}
+    model.save_pretrained(folder)
+    write_tokenizer(folder, kind)
+    return folder
+
+
+def sized(kind, head, seed=0, **options):
+    """A model whose tokenizer is that of `write_tokenizer`, with scores that spread."""
+    model = published(kind, head, seed, vocabulary=VOCABULARY + 8, positions=72, **options)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.startswith(("classifier", "qa_outputs")) and weight.dim() > 1:
+                weight.mul_(4.0)
+    return model
+
+
+def embedder_directory(folder, kind, pooling="mean", dense=None, seed=0, normalized=True):
+    """A sentence-transformers folder; `dense`: features of a dense layer with tanh."""
+    import sentence_transformers as st
+    from sentence_transformers import models as modules
+
+    encoder = folder.with_name(folder.name + "-encoder")
+    sized(kind, "Model", seed).save_pretrained(encoder)
+    write_tokenizer(encoder, kind)
+    torch.manual_seed(seed)
+    parts = [modules.Transformer(str(encoder)), modules.Pooling(32, pooling_mode=pooling)]
+    if dense:
+        parts.append(modules.Dense(parts[-1].get_embedding_dimension(), dense))
+    if normalized:
+        parts.append(modules.Normalize())
+    st.SentenceTransformer(modules=parts, device="cpu").save(str(folder))
+    return folder
