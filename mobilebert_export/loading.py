@@ -52,6 +52,7 @@ def load_model(
         OptionError: what the user says contradicts the directory, or is needed and missing.
     """
     import models
+    from models.hub import is_hub_id
     from models.sentence_modules import encoder_directory
 
     folder = models.find_directory(name)
@@ -63,7 +64,7 @@ def load_model(
     _check_head(network, found, folder)
     digest = file_sha256(directory / "model.safetensors")
     # The folder's name, not its path: an artefact tells nobody where it was made.
-    source = {"name": folder.resolve().name, "sha256": digest}
+    source = {"name": name if is_hub_id(name) else folder.resolve().name, "sha256": digest}
     return LoadedModel(network, found, load_tokenizer(directory, network.config), directory, source)
 
 
@@ -142,8 +143,9 @@ def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) ->
         ModelError: the tokenizer can't be described.
     """
     config, task = model.network.config, model.task
-    if not SHORTEST <= request.seq_len <= config.max_tokens:
-        raise OptionError(f"--seq-len {request.seq_len}: this model takes {SHORTEST} to {config.max_tokens}")
+    longest = min(config.max_tokens, model.tokenizer.max_length or config.max_tokens)
+    if not SHORTEST <= request.seq_len <= longest:
+        raise OptionError(f"--seq-len {request.seq_len}: this model takes {SHORTEST} to {longest}")
     return ArtefactCard(
         target=recipe.target,
         quant=recipe.quant,

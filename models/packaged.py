@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import file_sha256
+from models.hub import hub_directory, is_hub_id
 from models.pretrained import RENAMED_MATCHERS, SHIPPED_MATCHERS, shipped_directory
 
 
@@ -35,10 +36,12 @@ PACKAGES: dict[str, Package] = {
 
 
 def find_directory(name: str) -> Path:
-    """A model directory by its path, or by the name of a shipped matcher ("shipped": the first) or a package.
+    """A model directory by its path, by the name of a shipped matcher or a package, or by a hub id.
+
+    "shipped" is the first of the shipped matchers, a hub id such as sentence-transformers/all-MiniLM-L6-v2.
 
     Raises:
-        ModelError: there is none, or as `packaged_directory`.
+        ModelError: there is none, or as `packaged_directory` and `hub_directory`.
     """
     if name == "shipped":
         return shipped_directory()
@@ -50,8 +53,12 @@ def find_directory(name: str) -> Path:
         raise ModelError(f"model {name!r} is called {RENAMED_MATCHERS[name]} now, and is for research only")
     if name in PACKAGES:
         return packaged_directory(name)
+    if is_hub_id(name):
+        return hub_directory(name)
     names = ", ".join(("shipped", *SHIPPED_MATCHERS, *PACKAGES))
-    raise ModelError(f"model {name!r} is unknown: no such directory; give a path, or one of {names}")
+    raise ModelError(
+        f"model {name!r} is unknown: no such directory; give a path, a hub id OWNER/NAME, or one of {names}"
+    )
 
 
 def packaged_directory(name: str) -> Path:

@@ -56,6 +56,7 @@ NOT_RUN = {
     "mobilebert pretrain": "needs a corpus and a teacher; tests/distill runs it",
     "mobilebert train-tokenizer": "needs the reader's text; tests/training runs it",
     "mobilebert rewrite": "needs a trained teacher; tests/models runs it",
+    "optimum-cli": "tests/mobilebert_runtime/test_distribution.py runs it in an environment that has optimum",
     "mobilebert run artefacts/topics": "needs an artefact of the task; tests/mobilebert_export runs it",
     "mobilebert run artefacts/names": "needs an artefact of the task; tests/mobilebert_export runs it",
     "mobilebert run artefacts/squad": "needs an artefact of the task; tests/mobilebert_export runs it",
@@ -108,7 +109,7 @@ def test_command_is_understood(command):
     elif words[:2] == ["python", "-m"]:
         assert_flags_of_script(words[2], words[3:])
     else:
-        assert words[0] in {"source", "pip", "python", "bash", "adb", "minisign"}
+        assert words[0] in {"source", "pip", "python", "bash", "adb", "minisign", "optimum-cli"}
 
 
 def assert_flags_of_script(module, words):

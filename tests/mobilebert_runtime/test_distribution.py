@@ -14,6 +14,7 @@ from mobilebert_runtime.matcher import Matcher
 from tests.conftest import ROOT
 from tests.helpers import small_matcher
 
+OPTIMUM = "optimum==2.3.0"  # of the extra
 HEAVY = ("torch", "tensorflow", "transformers", "scipy", "sklearn", "pyarrow", "matplotlib", "onnx")
 
 
@@ -88,6 +89,7 @@ def test_each_wheel_holds_its_packages_and_nothing_else(wheels):
 
     assert tops(wheels["runtime"]) == {"mobilebert_runtime"}
     program = {"models", "matching", "training", "distill", "quantize", "android_bench", "mobilebert_export"}
+    program |= {"optimum"}  # the namespace of its commands
     assert tops(wheels["export"]) == program
     assert wheels["runtime"].stat().st_size < 100_000
     inside = {name for name in zipfile.ZipFile(wheels["runtime"]).namelist() if "dist-info" not in name}
@@ -137,3 +139,34 @@ def test_both_wheels_in_a_fresh_environment_export(wheels, tmp_path):
     where = [str(inside), "-I", "-c", "import mobilebert_export as e; print(e.__file__)"]
     assert str(site) in subprocess.run(where, capture_output=True, text=True, check=True).stdout
     assert Matcher.load(tmp_path / "made").score([("a", "b")]).shape == (1,)
+
+
+@pytest.mark.slow
+def test_optimums_program_exports(wheels, tmp_path):
+    """Our file joins the namespace of optimum's commands; what both need is this environment's."""
+    assert f'"{OPTIMUM}"' in (ROOT / "pyproject.toml").read_text()
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    inside = tmp_path / "venv" / "bin"
+    site = next((tmp_path / "venv").glob("lib/python*/site-packages"))
+    install = [str(inside / "python"), "-m", "pip", "install", "--quiet", "--no-deps"]
+    done = subprocess.run(
+        [*install, OPTIMUM, *map(str, wheels.values())], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"not run: pip can't install {OPTIMUM}: {done.stderr.strip()[-200:]}")
+    (site / "locked.pth").write_text(sysconfig.get_paths()["purelib"])
+
+    def optimum(*words):
+        command = [str(inside / "optimum-cli"), "export", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    model = ["--model", str(small_matcher.model_directory()), "--sequence_length", "32"]
+    for kind, quant, expected in (("tflite", "int8", "int8"), ("onnx-mobile", "int8-dynamic", "dynamic")):
+        done = optimum(kind, *model, "--quantize", quant, f"made-{kind}")
+        assert done.returncode == 0, done.stderr
+        made = Matcher.load(tmp_path / f"made-{kind}")
+        assert (made.card.quant, made.card.seq_len) == (expected, 32)
+        assert made.score([("a", "b")]).shape == (1,)
+    again = optimum("tflite", *model, "made-tflite")
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
