@@ -19,6 +19,7 @@ from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
 from models.checkpoint_names import our_tensors, published_name
 from models.config import EncoderConfig
+from models.eight_bit import pack, unpack
 from models.embedding_matcher import EmbeddingMatcher
 from models.heads import PairClassifier, PretrainingHead, SpanQA, TokenClassifier, build
 from models.layers import Encoder
@@ -136,6 +137,7 @@ def save_pretrained(
     tokenizer_from: str | Path | None = None,
     settings: MatcherSettings | None = None,
     half: bool = False,
+    eight_bit: bool = False,
 ) -> None:
     """Write a model directory that we and `transformers` load; an existing one is replaced at the end.
 
@@ -145,12 +147,13 @@ def save_pretrained(
         tokenizer_from: directory whose vocab.txt (or spiece.model) and tokenizer.json are copied.
         settings: decision settings of a matcher.
         half: store float16.
+        eight_bit: store matrices as `models.eight_bit` does, which only `load_pretrained` reads.
 
     Raises:
         ModelError: `tokenizer_from` lacks a tokenizer file.
     """
     with replacing_folder(Path(directory)) as partial:
-        _write(model, partial, half)
+        _write(model, partial, half, eight_bit)
         if tokenizer_from is not None:
             _copy_tokenizer(Path(tokenizer_from), partial)
         if settings is not None:
@@ -167,7 +170,7 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
         shutil.copyfile(source / name, directory / name)
 
 
-def _write(model: nn.Module, directory: Path, half: bool) -> None:
+def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool) -> None:
     config = cast(EncoderConfig, model.config)
     values: dict[str, Any] = config.to_dict()
     values["architectures"] = [_FAMILIES[config.model_type] + _HEADS.get(type(model), "Model")]
@@ -181,6 +184,8 @@ def _write(model: nn.Module, directory: Path, half: bool) -> None:
         .contiguous()
         for k, v in model.named_parameters()  # what layers share is written once
     }
+    if eight_bit:
+        tensors = pack(tensors)
     save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
     (directory / "model.safetensors").chmod(0o644)  # safetensors makes it readable by its owner only
 
@@ -189,8 +194,8 @@ def _read_tensors(path: Path, config: EncoderConfig) -> dict[str, Tensor]:
     if not path.is_file():
         raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
     try:
-        return our_tensors(load_file(path), config)
-    except SafetensorError as error:
+        return our_tensors(unpack(load_file(path)), config)
+    except (SafetensorError, ValueError) as error:
         raise ModelError(f"{path}: damaged or truncated ({error}); fetch or train it again") from error
 
 

@@ -1,0 +1,50 @@
+"""Weights in eight bits for storage: blocks of 64 neighbours as int8 with one float16 scale each.
+
+A matrix is stored under its own name as int8, its scales under that name and `.scales`; vectors stay float16.
+What is loaded is float32 again: nothing computes in this format.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+BLOCK = 64
+SCALES = ".scales"
+_LARGEST = 127
+_SMALLEST_SCALE = 2.0**-24  # of float16, so that no block divides by zero
+
+
+def pack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Store matrices whose size divides by `BLOCK` in eight bits, everything else in float16."""
+    out: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        if tensor.dim() < 2 or tensor.numel() % BLOCK:
+            out[name] = tensor.half().contiguous()
+            continue
+        blocks = tensor.float().reshape(-1, BLOCK)
+        scales = (blocks.abs().amax(1) / _LARGEST).clamp(min=_SMALLEST_SCALE).half()
+        whole = (blocks / scales.float()[:, None]).round().clamp(-_LARGEST, _LARGEST)
+        out[name] = whole.to(torch.int8).reshape(tensor.shape).contiguous()
+        out[name + SCALES] = scales
+    return out
+
+
+def unpack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What `pack` stored, in float32; tensors of other files as they are.
+
+    Raises:
+        ValueError: an int8 tensor without fitting scales.
+    """
+    out: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        if name.endswith(SCALES) and name.removesuffix(SCALES) in tensors:
+            continue
+        if tensor.dtype is torch.int8:
+            scales = tensors.get(name + SCALES)
+            if scales is None or scales.numel() * BLOCK != tensor.numel():
+                raise ValueError(f"tensor {name!r} is int8 without a scale for each {BLOCK} of its values")
+            out[name] = (tensor.reshape(-1, BLOCK).float() * scales.float()[:, None]).reshape(tensor.shape)
+        else:
+            out[name] = tensor
+    return out
