@@ -20,6 +20,7 @@ from android_bench import machine, statistics
 from android_bench.external_model import ExternalModel, describe
 from android_bench.rounds import Candidate, Session, clock_probe_ms, noise_reasons, run_round
 from android_bench.sample_pairs import PAIRS
+from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import UserError
 
 Pairs = Sequence[tuple[str, str]]
@@ -224,14 +225,22 @@ def measure(
 
 
 def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
-    """What a model is fed, (N, S) by input name: text tokenised and padded, or the given arrays checked."""
+    """What a model is fed, (N, S) by input name: text tokenised and padded, or the given arrays checked.
+
+    Of a pair, a network that reads one text gets the first.
+    """
     card = describe(folder)
     if isinstance(inputs, Mapping):
         arrays = dict(inputs)
     else:
         from mobilebert_runtime.tokenizer import PairTokenizer
 
-        arrays = PairTokenizer.load(folder).encode(list(inputs), card.seq_len)
+        alone = isinstance(card, ArtefactCard) and card.texts == 1
+        texts = [first for first, _ in inputs] if alone else list(inputs)
+        tokenizer = PairTokenizer.load(folder)
+        arrays = tokenizer.pad(tokenizer.ids(texts, card.seq_len), card.seq_len)
+        if isinstance(card, ArtefactCard):
+            arrays = {name: arrays[name] for name in card.inputs}
     shapes = {name: array.shape for name, array in arrays.items()}
     if not shapes or any(len(shape) != 2 or shape[1] != card.seq_len for shape in shapes.values()):
         raise BenchError(f"{folder}: its inputs are (N, {card.seq_len}); got {shapes}")

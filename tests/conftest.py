@@ -19,6 +19,18 @@ def pytest_configure(config: pytest.Config) -> None:
         small_matcher.share(Path(config.option.basetemp).parent / "small-matcher")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The rows that tests of a table recorded, whichever process ran them."""
+    reports = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])
+    rows = sorted(
+        text for report in reports for name, text in report.user_properties if name == "export_table"
+    )
+    if rows:
+        terminalreporter.section("exports: model, task, target, asked for, recipe taken, agreement")
+        for row in rows:
+            terminalreporter.line(row)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The licensed data sets beside the checkout; absent on a user's machine, where the test skips."""
