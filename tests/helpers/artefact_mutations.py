@@ -175,25 +175,35 @@ def _model(folder, card, draw):
 
 
 CARD = [_io]
+SPLIT_BY_JSON = [_io, _io, _tokenizer, _sums, _model]  # of a folder without vocab.txt
 FOLDER = [_vocabulary, _sums, _special_file]
 EVERYTHING = [_io, _io, _io, _tokenizer, _tokenizer, _vocabulary, _sums, _special_file, _model, _model]
 
 
 class Reader:
-    """A process that opens folders and scores pairs; made anew when a folder has killed or kept it."""
+    """A process that opens folders and answers pairs; made anew when a folder has killed or kept it."""
 
     SCRIPT = """
 import json, sys
 import numpy as np
-from mobilebert_runtime import Matcher
+from mobilebert_runtime import load
 pairs, key = json.loads(sys.argv[1]), sys.argv[2] or None
+texts = [a for a, b in pairs]
+answers = {
+    "Matcher": lambda model: model.score(pairs).tolist(),
+    "TextClassifier": lambda model: model.scores(texts).tolist(),
+    "TokenClassifier": lambda model: [[one[1:4] for one in row] for row in model.tag(texts)],
+    "QuestionAnswerer": lambda model: [one[1:] for one in model.answer(pairs)],
+    "Embedder": lambda model: model.embed(texts).tolist(),
+}
 for line in sys.stdin:
     try:
-        scores = Matcher.load(line.rstrip("\\n"), public_key=key).score(pairs)
-        said = {"verdict": "accepted", "scores": scores.tolist(), "nan": bool(np.isnan(scores).any())}
+        model = load(line.rstrip("\\n"), public_key=key)
+        scores = answers[type(model).__name__](model)
+        said = {"verdict": "accepted", "scores": scores, "nan": "NaN" in json.dumps(scores)}
     except BaseException as error:
         name = type(error).__name__
-        known = name in ("ArtefactError", "ToolError")
+        known = name in ("ArtefactError", "ToolError", "DataError")
         said = {"verdict": "refused" if known else "traceback", "why": f"{name}: {error}"[:300]}
     print(json.dumps(said), flush=True)
 """
