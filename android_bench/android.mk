@@ -6,9 +6,10 @@ RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py external_mode
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 
 ANDROID_TESTS := tests/android_bench/test_phone_core.py tests/android_bench/test_phone_host.py tests/android_bench/test_phone_app.py \
-	tests/android_bench/test_phone_bridge.py tests/android_bench/test_phone_arm.py
+	tests/android_bench/test_phone_bridge.py tests/android_bench/test_phone_aar.py tests/android_bench/test_phone_loader.py \
+	tests/android_bench/test_phone_arm.py
 
-.PHONY: android-quick android-tools android-test android-test-all android-artefacts apk
+.PHONY: android-quick android-tools android-test android-test-all android-artefacts apk aar
 
 # `make test-slow` runs the Java core, the driver and the APK with these; the bridge and the Arm tests need more
 # than a push can wait for, and say "not run" until `make android-tools`.
@@ -38,3 +39,6 @@ android-test-all: android-tools android-artefacts $(READY_DEV) ## the same with 
 
 apk: android-tools android-artefacts ## the app without Gradle: build/mobilebert-bench.apk, with ONNX Runtime where it can be had
 	$(BIN)/python -m android_bench.build_app.apk build/mobilebert-bench.apk artefacts/matcher-int8 artefacts/matcher-int8-onnx
+
+aar: android-quick ## the Android library without Gradle: build/aar, with its POM and the listing of its interface
+	$(BIN)/python -m android_bench.build_app.aar build/aar

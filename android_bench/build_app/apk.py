@@ -118,13 +118,18 @@ def build(out: Path, artefacts: Sequence[Path], work: Path, libraries: Sequence[
     with zipfile.ZipFile(base, "a", zipfile.ZIP_DEFLATED) as archive:
         for library in libraries:
             archive.write(library, f"lib/{ABI}/{library.name}")
+    return sign(sdk, base, out, work, settings.min_sdk)
+
+
+def sign(sdk: Sdk, unsigned: Path, out: Path, work: Path, min_sdk: int) -> Path:
+    """Align an APK and sign it with a debug key that is made in `work`."""
     aligned = work / "aligned.apk"
-    sdk.zipalign("-f", "-p", "4", base, aligned)
+    sdk.zipalign("-f", "-p", "4", unsigned, aligned)
     key = _debug_key(work / "debug.p12")
     part = out.with_suffix(".part")
     credentials = ("--ks", str(key), "--ks-pass", "pass:android", "--ks-key-alias", "debug")
     schemes = (f"--v{number}-signing-enabled={on}" for number, on in ((1, "false"), (2, "true"), (3, "true")))
-    minimum = ("--min-sdk-version", str(settings.min_sdk))
+    minimum = ("--min-sdk-version", str(min_sdk))
     sdk.apksigner("sign", *credentials, *schemes, *minimum, "--out", part, aligned)
     out.parent.mkdir(parents=True, exist_ok=True)
     part.rename(out)

@@ -1,18 +1,20 @@
 """`mobilebert bench`: interleaved latency of artefacts; all records as a page."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from mobilebert_export import options as opt
+from mobilebert_runtime.errors import OptionError
 
 
 def bench(
     artefacts: Annotated[
         list[str],
         opt.NAMED_PATH,
-        Argument(help="Artefact folders; or: history [FOLDER OF RECORDS]."),
+        Argument(help="Artefact folders; or: history [FOLDER OF RECORDS]; or: import RESULT.json ARTEFACT."),
     ],
     threads: opt.Threads = 1,
     seq_len: Annotated[
@@ -44,12 +46,17 @@ def bench(
     """Measure artefacts in one interleaved run: load, first, warm-up, steady, memory.
 
     `mobilebert bench history results/bench --out history.html` draws every recorded run over commits.
+    `mobilebert bench import result.json artefacts/matcher-int8 --out results/bench/farm` makes a record of
+    what the app measured, wherever it ran.
     """
     if artefacts[0] == "history" and not Path("history").is_dir():
         from android_bench.history import write_history
 
         folder = Path(artefacts[1] if len(artefacts) > 1 else "results/bench")
         write_history(folder, out or folder / "history.html", force=force)
+        return
+    if artefacts[0] == "import" and not Path("import").is_dir():
+        _import(artefacts[1:], out, force=force)
         return
     from rich.console import Console
     from rich.markdown import Markdown
@@ -79,3 +86,15 @@ def bench(
     console = Console()
     console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
     console.print(Markdown(bench_markdown(record)))
+
+
+def _import(given: list[str], out: Path | None, *, force: bool) -> None:
+    """Read the app's result and write it as a record."""
+    if len(given) != 2 or out is None:
+        raise OptionError("`bench import` needs the app's result.json, the artefact's folder, and --out")
+    from android_bench.app_result import import_result
+    from android_bench.latency_report import check_free, write_bench
+
+    check_free(out, force=force)
+    for path in write_bench(import_result(Path(given[0]), Path(given[1])), out, force=force):
+        sys.stdout.write(f"{path}\n")

@@ -12,10 +12,10 @@ import pytest
 from android_bench.build_app import java
 from mobilebert_runtime import artefact as loader
 from mobilebert_runtime.errors import ArtefactError, ToolError
-from mobilebert_runtime.matcher import Matcher
+from tests.helpers import phone_tasks, tiny_tasks
 from tests.helpers.artefact_mutations import CARD, FOLDER, mutate
 
-SMALL, LARGE = 60, 1200
+SMALL, EACH, LARGE = 60, 300, 1200
 PATIENCE_S = 120
 
 
@@ -66,7 +66,7 @@ def python_verdict(folder, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(loader, "open_backend", lambda *_: None)
         try:
-            Matcher.load(folder)
+            loader.load(folder)
         except ArtefactError as error:
             return "refused", str(error)
     return "accepted", ""
@@ -105,3 +105,17 @@ def test_the_phone_judges_much_damage_as_python_does(
     with capsys.disabled():
         print(f"\n{LARGE} changes, the same verdict of both: {dict(counts)}")
     assert counts["refused"] > LARGE / 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", sorted(phone_tasks.ARTEFACTS))
+def test_the_phone_judges_damage_to_any_task_as_python_does(phone, tmp_path, monkeypatch, capsys, name):
+    """A byte-level BPE's artefact has no vocab.txt, whose damage is one kind of the folder's."""
+    task, kind, fields = phone_tasks.ARTEFACTS[name]
+    artefact = tiny_tasks.write(tmp_path / name, task, kind, **fields)
+    kinds = [*CARD, *(FOLDER if (artefact / "vocab.txt").exists() else ())]
+    counts = compared(phone, artefact, tmp_path, monkeypatch, kinds, EACH)
+    with capsys.disabled():
+        print(f"\n{EACH} changes of {name}, the same verdict of both: {dict(counts)}")
+    assert counts["refused"] > EACH / 2

@@ -101,8 +101,13 @@ def write_golden(folder):
 
 
 def _characters(line, offsets):
-    """Offsets in code points as Java counts characters: those beyond U+FFFF are two."""
-    before = [0]
-    for char in line:
-        before.append(before[-1] + (2 if ord(char) > 0xFFFF else 1))
+    before = utf16(line)
     return {"starts": [before[start] for start, _ in offsets], "ends": [before[end] for _, end in offsets]}
+
+
+def utf16(text):
+    """Places in a text as Java counts characters, by those in code points: beyond U+FFFF one is two."""
+    before = [0]
+    for char in text:
+        before.append(before[-1] + (2 if ord(char) > 0xFFFF else 1))
+    return before

@@ -1,5 +1,7 @@
 package mobilebert.runtime;
 
+import androidx.annotation.NonNull;
+
 /** How logits become scores: one distribution, one probability for each label, or as they are (regression). */
 public enum Activation {
   SOFTMAX("softmax"),
@@ -7,7 +9,7 @@ public enum Activation {
   IDENTITY("identity");
 
   /** Its name in io.json. */
-  public final String id;
+  @NonNull public final String id;
 
   Activation(String id) {
     this.id = id;

@@ -1,5 +1,7 @@
 package mobilebert.runtime;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -29,23 +31,23 @@ public final class ArtefactCard {
   private static final int LARGEST_EMBEDDING = 1 << 16;
   private static final Pattern VERSION = Pattern.compile("[0-9]{1,6}(\\.[0-9]{1,6}){0,3}");
 
-  public final Task task;
+  @NonNull public final Task task;
 
   /** How many texts one input has. */
   public final int texts;
 
-  public final String target;
-  public final String quant;
-  public final String modelFile;
+  @NonNull public final String target;
+  @NonNull public final String quant;
+  @NonNull public final String modelFile;
 
   /** Tokens of the longest bucket; longer inputs are cut to it. */
   public final int seqLen;
 
   /** In the order of the logits; none for question answering and sentence embedding. */
-  public final List<String> labels;
+  @NonNull public final List<String> labels;
 
   /** How logits become scores; null for question answering and sentence embedding. */
-  public final Activation activation;
+  @Nullable public final Activation activation;
 
   /** How a matcher's logits become a score and a label; null for other tasks. */
   final Decision decision;
@@ -70,7 +72,7 @@ public final class ArtefactCard {
   public static final class Bucket {
     public final int seqLen;
     /** Name of the .tflite signature; null where the file has only one, or takes any length (.onnx). */
-    public final String signature;
+    @Nullable public final String signature;
 
     Bucket(int seqLen, String signature) {
       this.seqLen = seqLen;
@@ -121,11 +123,13 @@ public final class ArtefactCard {
   }
 
   /** Reads io.json of a folder; throws an {@link IOException} that names the first field that is wrong. */
+  @NonNull
   public static ArtefactCard read(File folder) throws IOException {
     return new ArtefactCard(Fields.read(new File(folder, "io.json")));
   }
 
   /** Sequence lengths of the buckets, ascending: what {@link TextEncoder#encode} chooses from. */
+  @NonNull
   public int[] lengths() {
     int[] lengths = new int[buckets.size()];
     for (int i = 0; i < lengths.length; i++) {
@@ -135,6 +139,7 @@ public final class ArtefactCard {
   }
 
   /** All buckets, ascending. */
+  @NonNull
   public List<Bucket> buckets() {
     return buckets;
   }

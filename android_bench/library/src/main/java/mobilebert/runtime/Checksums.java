@@ -1,5 +1,6 @@
 package mobilebert.runtime;
 
+import androidx.annotation.NonNull;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -9,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -21,7 +23,11 @@ public final class Checksums {
 
   /** Compares every file with SHA256SUMS; throws on the first that differs, or that an artefact has and it lacks. */
   public static void verify(File folder) throws IOException {
-    ArtefactCard card = ArtefactCard.read(folder);
+    verify(folder, ArtefactCard.read(folder).files());
+  }
+
+  /** Compares every file that SHA256SUMS lists with it; it must list some. */
+  static void verify(File folder, List<String> needed) throws IOException {
     Map<String, String> listed = new TreeMap<String, String>();
     for (String line : Files.readText(new File(folder, SUMS)).split("\r\n|\r|\n")) {
       int space = line.indexOf("  ");
@@ -29,7 +35,7 @@ public final class Checksums {
         listed.put(line.substring(space + 2), line.substring(0, space));
       }
     }
-    for (String name : card.files()) {
+    for (String name : needed) {
       if (!listed.containsKey(name)) {
         throw new IOException(SUMS + " does not list " + name + "; export the artefact again");
       }
@@ -48,6 +54,7 @@ public final class Checksums {
     }
   }
 
+  @NonNull
   public static String sha256(File file) throws IOException {
     InputStream stream = new FileInputStream(file);
     try {
@@ -59,6 +66,7 @@ public final class Checksums {
     }
   }
 
+  @NonNull
   public static String sha256(String text) {
     return hex(digest().digest(text.getBytes(StandardCharsets.UTF_8)));
   }

@@ -1,5 +1,6 @@
 package mobilebert.runtime;
 
+import androidx.annotation.NonNull;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
@@ -52,19 +53,25 @@ public final class Files {
   }
 
   /** A UTF-8 file, as {@link #check} allows it. */
+  @NonNull
   public static String readText(File file) throws IOException {
     check(file);
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     FileInputStream stream = new FileInputStream(file);
     try {
-      copy(stream, bytes);
+      return text(stream, file.getName());
     } finally {
       stream.close();
     }
+  }
+
+  /** A UTF-8 stream to its end. */
+  static String text(InputStream stream, String name) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    copy(stream, bytes);
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes.toByteArray())).toString();
     } catch (CharacterCodingException error) {
-      throw new IOException(file.getName() + " is not UTF-8; export the artefact again", error);
+      throw new IOException(name + " is not UTF-8; export the artefact again", error);
     }
   }
 

@@ -1,5 +1,7 @@
 package mobilebert.runtime;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -9,7 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * JSON text to and from Map, List, String, Number, Boolean and null, as strict as Python's json module.
+ * JSON text to and from Map, List, String, Number, Boolean and null, as strict as Python's json module, which Android's
+ * org.json is not: it lets through {a:1}, {"a"=1}, [1,], 01, 0x10, NaN, comments and text after the end.
  *
  * <p>A number without a point or an exponent is read as Long or, beyond its range, BigInteger; any other as Double.
  * Written, an integral Double up to 2^53 loses its ".0".
@@ -34,6 +37,7 @@ public final class Json {
   }
 
   /** The value of a JSON text. Throws {@link JsonException} with the position of the first fault. */
+  @Nullable
   public static Object parse(String text) throws JsonException {
     Json reader = new Json(text);
     Object value = reader.value();
@@ -46,6 +50,7 @@ public final class Json {
 
   /** The object of a JSON text. */
   @SuppressWarnings("unchecked")
+  @NonNull
   public static Map<String, Object> parseObject(String text) throws JsonException {
     Object value = parse(text);
     if (!(value instanceof Map)) {
@@ -55,6 +60,7 @@ public final class Json {
   }
 
   /** Compact JSON of a value; non-ASCII characters stay as they are. Numbers must be finite. */
+  @NonNull
   public static String write(Object value) {
     StringBuilder out = new StringBuilder();
     append(out, value);

@@ -3,9 +3,9 @@ package mobilebert.runtime;
 import java.io.IOException;
 
 /** The length prior taken out of a score: mobilebert_runtime/length_shift.py, number for number. Immutable: threads may share one. */
-public final class LengthShift {
+final class LengthShift {
   /** Adds nothing. */
-  public static final LengthShift NONE = new LengthShift(new double[3], new double[4]);
+  static final LengthShift NONE = new LengthShift(new double[3], new double[4]);
 
   static final double FLOAT32 = 3.4e38;
   private static final double MOST_ADDED = 100;
@@ -28,7 +28,7 @@ public final class LengthShift {
   }
 
   /** What a pair's lengths add to the log-odds of the positive label; 0 where a text has no words. */
-  public double of(String textA, String textB) {
+  double of(String textA, String textB) {
     int wordsA = words(textA);
     int wordsB = words(textB);
     int shorter = Math.min(wordsA, wordsB);

@@ -1,37 +1,47 @@
 package mobilebert.runtime;
 
-import java.io.Closeable;
-import java.io.IOException;
+import android.content.Context;
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
+import java.io.File;
+import java.util.ArrayList;
+import java.util.List;
 
-/**
- * Scores pairs with an artefact: a pair runs in the shortest of its buckets that holds it.
- *
- * <p>One object may be called from many threads at once. Texts are then encoded side by side, but the network runs one
- * inference at a time, as an interpreter has one set of tensors. Encoding and decisions alone, with a network that takes
- * no time, 8 threads on two busy cores: 2,700 to 3,900 pairs a second on one object, 4,500 to 5,900 with one object a
- * thread, each of which has its own vocabulary. Inference takes longer than either.
- */
-public final class Matcher implements Closeable {
-  private final ArtefactCard card;
-  private final int[] lengths;
-  private final TextEncoder encoder;
-  private final Network network;
+/** Do two texts mean the same? A pair runs in the shortest of the artefact's buckets that holds it. */
+public final class Matcher extends Model {
+  private static final Reads READS =
+      new Reads() {
+        @Override
+        public boolean card(ArtefactCard card) {
+          return card.task == Task.TEXT_MATCHING;
+        }
+      };
 
-  /** Owns the network from here on: nobody else may run or close it. */
-  public Matcher(ArtefactCard card, TextEncoder encoder, Network network) {
-    this.card = card;
-    this.encoder = encoder;
-    this.network = network;
-    lengths = card.lengths();
+  Matcher(Parts parts) {
+    super(parts);
+  }
+
+  /** Opens an artefact folder; an {@link ArtefactException} says what is wrong with it. */
+  @NonNull
+  public static Matcher load(@NonNull File folder, @NonNull ModelOptions options) {
+    return new Matcher(Parts.open(folder, READS, options));
+  }
+
+  /** Opens an artefact folder of the app's assets. */
+  @NonNull
+  public static Matcher load(@NonNull Context context, @NonNull String folder, @NonNull ModelOptions options) {
+    return new Matcher(Parts.open(context, folder, READS, options));
   }
 
   /** One answer. */
   public static final class Answer {
     public final float score;
-    public final String label;
+    @NonNull public final String label;
     public final int tokens;
+
     /** Tokens of the bucket it ran in. */
     public final int length;
+
     /** With the wait for other threads' inferences. */
     public final double milliseconds;
 
@@ -45,33 +55,47 @@ public final class Matcher implements Closeable {
   }
 
   /**
-   * Encodes and scores a pair; the first one of a length may take longer than the next. Throws an {@link
-   * IllegalStateException} when the network is closed, fails, or answers with anything but a row of finite logits.
+   * Probability of the positive label, in [0, 1]; of a network for regression, its value itself. A cross-encoder reads
+   * a before b, so that (a, b) and (b, a) score a little differently.
    */
-  public Answer match(String textA, String textB) {
-    long start = System.nanoTime();
-    TextEncoder.Encoded input = encoder.encode(textA, textB, lengths);
-    float[] logits;
-    synchronized (network) {
-      logits = network.run(input)[0].clone();
-    }
-    boolean sound = logits.length == card.labels.size();
-    for (float value : logits) {
-      sound &= !Float.isNaN(value) && !Float.isInfinite(value);
-    }
-    if (!sound) {
-      throw new IllegalStateException(
-          "the network's answer is not a row of finite logits; export the artefact again");
-    }
-    float score = card.decision.score(logits, textA, textB);
-    double milliseconds = (System.nanoTime() - start) / 1e6;
-    return new Answer(score, card.decision.label(score), input, milliseconds);
+  public float score(@NonNull String textA, @NonNull String textB) {
+    return match(textA, textB).score;
   }
 
-  @Override
-  public void close() throws IOException {
-    synchronized (network) {
-      network.close();
+  /** The mean over both orders: the same for both, at twice the time. */
+  public float scoreBothWays(@NonNull String textA, @NonNull String textB) {
+    return 0.5f * (score(textA, textB) + score(textB, textA));
+  }
+
+  /** Score, label, and how it was run; the first of a length may take longer than the next. */
+  @NonNull
+  public Answer match(@NonNull String textA, @NonNull String textB) {
+    long start = System.nanoTime();
+    TextEncoder.Encoded input = encoder.encode(textA, textB, lengths());
+    float score = card.decision.score(run(input, "logits"), textA, textB);
+    return new Answer(score, label(score), input, (System.nanoTime() - start) / 1e6);
+  }
+
+  /** The positive label at and above the threshold; below it the other one, of two labels, else "not" it. */
+  @NonNull
+  public String label(float score) {
+    return card.decision.label(score);
+  }
+
+  /**
+   * The texts that match the query best, best first.
+   *
+   * @param most at most so many
+   * @param cancellation ends the call early; null where nothing does
+   */
+  @NonNull
+  public List<Hit> rank(
+      @NonNull String query, @NonNull List<String> texts, int most, @Nullable Cancellation cancellation) {
+    List<Hit> hits = new ArrayList<Hit>();
+    for (int i = 0; i < texts.size(); i++) {
+      Cancellation.check(cancellation);
+      hits.add(new Hit(i, score(query, texts.get(i)), texts.get(i)));
     }
+    return Hit.best(hits, most);
   }
 }

@@ -1,14 +1,15 @@
 package mobilebert.runtime;
 
-import java.io.Closeable;
+import androidx.annotation.NonNull;
 
 /**
  * A loaded model file, in one runtime or another: batch 1, rows as long as one of the card's buckets in.
  *
  * <p>One thread at a time: who calls it has the lock. The rows may be overwritten by the next call.
  */
-public interface Network extends Closeable {
+public interface Network extends AutoCloseable {
   /** Name and version of the runtime, for the record. */
+  @NonNull
   String runtime();
 
   /**
@@ -16,5 +17,9 @@ public interface Network extends Closeable {
    *
    * @return the values of each output, flat, in the order of the card's outputs
    */
-  float[][] run(TextEncoder.Encoded input);
+  @NonNull
+  float[][] run(@NonNull TextEncoder.Encoded input);
+
+  @Override
+  void close();
 }

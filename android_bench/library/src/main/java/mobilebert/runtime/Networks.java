@@ -3,12 +3,15 @@ package mobilebert.runtime;
 import java.io.File;
 import java.io.IOException;
 
-/** Opens an artefact's model in the runtime its card names. */
-public final class Networks {
+/** The runtime that an artefact's card names: LiteRT or ONNX Runtime, where the app has it. */
+final class Networks implements Backend {
+  static final Networks INSTANCE = new Networks();
+
   private Networks() {}
 
   /** Throws an {@link IOException} when this build of the app lacks the runtime, or the runtime refuses the file. */
-  public static Network open(File folder, ArtefactCard card, int threads) throws IOException {
+  @Override
+  public Network open(File folder, ArtefactCard card, int threads) throws IOException {
     File model = new File(folder, card.modelFile);
     try {
       if (card.target.equals("tflite")) {
@@ -18,7 +21,7 @@ public final class Networks {
         return openOnnx(model, card, threads);
       }
     } catch (LinkageError error) {
-      throw new IOException("this build has no " + card.target + " runtime; build the app with Gradle", error);
+      throw new IOException("this app has no runtime for ." + card.target + " files; add it to the app's dependencies", error);
     } catch (RuntimeException error) {
       throw new IOException(card.modelFile + " is refused: " + error.getMessage(), error);
     }

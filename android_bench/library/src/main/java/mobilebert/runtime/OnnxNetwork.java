@@ -84,11 +84,11 @@ final class OnnxNetwork implements Network {
   }
 
   @Override
-  public void close() throws IOException {
+  public void close() {
     try {
       session.close();
     } catch (OrtException error) {
-      throw new IOException(error);
+      throw new IllegalStateException(error);
     }
   }
 }

@@ -1,5 +1,7 @@
 package mobilebert.runtime;
 
+import androidx.annotation.NonNull;
+
 /** What an artefact's network does with one text or two. */
 public enum Task {
   TEXT_MATCHING("text-matching", 2, 2),
@@ -9,7 +11,7 @@ public enum Task {
   SENTENCE_EMBEDDING("sentence-embedding", 1, 1);
 
   /** Its name in io.json. */
-  public final String id;
+  @NonNull public final String id;
 
   final int leastTexts;
   final int mostTexts;

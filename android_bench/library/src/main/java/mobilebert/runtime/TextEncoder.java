@@ -1,5 +1,6 @@
 package mobilebert.runtime;
 
+import androidx.annotation.NonNull;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -30,6 +31,7 @@ public final class TextEncoder {
   }
 
   /** The encoder of an artefact folder; throws where tokenizer.json is not what the card says. */
+  @NonNull
   public static TextEncoder read(File folder, ArtefactCard card) throws IOException {
     TextEncoder encoder = new TextEncoder(Tokenizer.read(folder, card.tokenizer), card.tokenizer);
     Fields file = Fields.read(new File(folder, "tokenizer.json"));
@@ -85,6 +87,7 @@ public final class TextEncoder {
    *
    * @param lengths sequence lengths of the network (buckets), ascending
    */
+  @NonNull
   public Encoded encode(String textA, String textB, int... lengths) {
     TemplateIds template = textB == null ? single : pair;
     if (template == null) {

@@ -64,8 +64,7 @@ public final class MatcherTest {
     for (final float[] answer : new float[][] {{0, Float.NaN}, {Float.POSITIVE_INFINITY, 0}, {1, 2, 3}, {}}) {
       final Matcher matcher =
           new Matcher(
-              card(),
-              encoder(),
+              new Model.Parts(card(), encoder(),
               new Network() {
                 @Override
                 public String runtime() {
@@ -79,7 +78,7 @@ public final class MatcherTest {
 
                 @Override
                 public void close() {}
-              });
+              }));
       ThrowingRunnable match =
           new ThrowingRunnable() {
             @Override
@@ -87,13 +86,13 @@ public final class MatcherTest {
               matcher.match("a", "b");
             }
           };
-      assertTrue(assertThrows(IllegalStateException.class, match).getMessage().contains("finite logits"));
+      assertTrue(assertThrows(IllegalStateException.class, match).getMessage().contains("finite numbers"));
     }
   }
 
   private void compare(int threads) throws Exception {
     final List<Map<String, Object>> pairs = Golden.rows("pairs.json");
-    final Matcher alone = new Matcher(card(), encoder(), new Interpreter());
+    final Matcher alone = new Matcher(new Model.Parts(card(), encoder(), new Interpreter()));
     final List<Matcher.Answer> expected = new ArrayList<Matcher.Answer>();
     HashSet<Float> different = new HashSet<Float>();
     for (Map<String, Object> pair : pairs) {
@@ -102,10 +101,10 @@ public final class MatcherTest {
     }
     assertTrue(different.size() > pairs.size() / 2);
     Matcher[] shared = new Matcher[threads];
-    Arrays.fill(shared, new Matcher(card(), encoder(), new Interpreter()));
+    Arrays.fill(shared, new Matcher(new Model.Parts(card(), encoder(), new Interpreter())));
     Matcher[] own = new Matcher[threads];
     for (int i = 0; i < threads; i++) {
-      own[i] = new Matcher(card(), encoder(), new Interpreter());
+      own[i] = new Matcher(new Model.Parts(card(), encoder(), new Interpreter()));
     }
     double sharedRate = rate(shared, pairs, expected);
     double ownRate = rate(own, pairs, expected);

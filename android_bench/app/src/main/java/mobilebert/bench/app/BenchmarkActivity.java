@@ -13,7 +13,7 @@ import mobilebert.bench.core.Session;
 import mobilebert.bench.core.Statistics;
 
 /** Runs one benchmark in the foreground, screen on, and shows it; leaving the screen stops it. */
-public final class BenchmarkActivity extends Activity {
+public final class BenchmarkActivity extends Activity implements Share.Source {
   static final String ARTEFACT = "artefact";
   static final String THREADS = "threads";
 
@@ -29,6 +29,7 @@ public final class BenchmarkActivity extends Activity {
     super.onCreate(state);
     setContentView(R.layout.benchmark);
     report = (TextView) findViewById(R.id.report);
+    Share.onLongPress(this, report, this);
     getWindow().addFlags(WindowManager.LayoutParams.FLAG_KEEP_SCREEN_ON);
     sustained = Device.sustainPerformance(this);
     worker =
@@ -54,6 +55,11 @@ public final class BenchmarkActivity extends Activity {
     if (result == null) {
       throw new IOException(fault);
     }
+    return result;
+  }
+
+  @Override
+  public Object record() {
     return result;
   }
 

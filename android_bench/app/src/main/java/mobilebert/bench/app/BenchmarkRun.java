@@ -8,7 +8,7 @@ import java.util.Map;
 import mobilebert.runtime.ArtefactCard;
 import mobilebert.runtime.Checksums;
 import mobilebert.runtime.Network;
-import mobilebert.runtime.Networks;
+import mobilebert.runtime.ModelOptions;
 import mobilebert.runtime.TextEncoder;
 import mobilebert.bench.core.Session;
 
@@ -49,7 +49,7 @@ final class BenchmarkRun {
         new Session.Opener() {
           @Override
           public Network open() throws IOException {
-            return Networks.open(folder, card, threads);
+            return new ModelOptions().backend().open(folder, card, threads);
           }
         };
     Session.Clock clock =

@@ -13,15 +13,20 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import mobilebert.bench.R;
+import mobilebert.runtime.ArtefactCard;
 
-/** Pick an artefact folder and a number of threads, then benchmark it or match two texts with it. */
+/** Pick an artefact folder and a number of threads, then benchmark it, match two texts or ask an FAQ with it. */
 public final class MainActivity extends Activity {
+  /** Of the artefact folders, in the order of the list. */
+  private volatile List<String> names = new ArrayList<String>();
+
   @Override
   protected void onCreate(Bundle state) {
     super.onCreate(state);
     setContentView(R.layout.main);
     startOnClick(R.id.benchmark, BenchmarkActivity.class);
     startOnClick(R.id.match, MatchActivity.class);
+    startOnClick(R.id.faq, FaqActivity.class);
     new Thread("artefacts") {
       @Override
       public void run() {
@@ -31,25 +36,28 @@ public final class MainActivity extends Activity {
   }
 
   private void listArtefacts() {
-    final List<String> names = new ArrayList<String>();
+    final List<String> found = new ArrayList<String>();
+    final List<String> shown = new ArrayList<String>();
     String note = "";
     try {
       for (File folder : Artefacts.list(this)) {
-        names.add(folder.getName());
+        found.add(folder.getName());
+        shown.add(folder.getName() + " · " + ArtefactCard.read(folder).task.id);
       }
-      note = names.isEmpty() ? getString(R.string.none, Artefacts.storage(this)) : "";
+      note = shown.isEmpty() ? getString(R.string.none, Artefacts.storage(this)) : "";
     } catch (IOException error) {
       note = error.getMessage();
     }
-    final String shown = note;
+    final String told = note;
     runOnUiThread(
         new Runnable() {
           @Override
           public void run() {
+            names = found;
             int row = android.R.layout.simple_spinner_dropdown_item;
             ((Spinner) findViewById(R.id.artefact))
-                .setAdapter(new ArrayAdapter<String>(MainActivity.this, row, names));
-            ((TextView) findViewById(R.id.note)).setText(shown);
+                .setAdapter(new ArrayAdapter<String>(MainActivity.this, row, shown));
+            ((TextView) findViewById(R.id.note)).setText(told);
           }
         });
   }
@@ -60,12 +68,12 @@ public final class MainActivity extends Activity {
             new View.OnClickListener() {
               @Override
               public void onClick(View view) {
-                Object name = ((Spinner) findViewById(R.id.artefact)).getSelectedItem();
-                if (name == null) {
+                int chosen = ((Spinner) findViewById(R.id.artefact)).getSelectedItemPosition();
+                if (chosen < 0 || chosen >= names.size()) {
                   return;
                 }
                 Intent intent = new Intent(MainActivity.this, screen);
-                intent.putExtra(BenchmarkActivity.ARTEFACT, (String) name);
+                intent.putExtra(BenchmarkActivity.ARTEFACT, names.get(chosen));
                 intent.putExtra(BenchmarkActivity.THREADS, threads());
                 startActivity(intent);
               }

@@ -7,27 +7,29 @@ import android.os.HandlerThread;
 import android.view.View;
 import android.widget.EditText;
 import android.widget.TextView;
-import java.io.File;
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.Locale;
+import java.util.Map;
 import mobilebert.bench.R;
-import mobilebert.runtime.ArtefactCard;
+import mobilebert.runtime.ArtefactException;
 import mobilebert.runtime.Matcher;
-import mobilebert.runtime.Networks;
-import mobilebert.runtime.TextEncoder;
+import mobilebert.runtime.ModelOptions;
 
 /** Two texts in, the probability that they mean the same out; all work on a thread of its own. */
-public final class MatchActivity extends Activity {
+public final class MatchActivity extends Activity implements Share.Source {
   private final HandlerThread thread = new HandlerThread("matcher");
   private Handler work;
   private Matcher matcher;
   private TextView answer;
+  private volatile Object record;
 
   @Override
   protected void onCreate(Bundle state) {
     super.onCreate(state);
     setContentView(R.layout.match);
     answer = (TextView) findViewById(R.id.answer);
+    Share.onLongPress(this, answer, this);
     thread.start();
     work = new Handler(thread.getLooper());
     work.post(
@@ -72,18 +74,22 @@ public final class MatchActivity extends Activity {
     try {
       String name = getIntent().getStringExtra(BenchmarkActivity.ARTEFACT);
       int threads = getIntent().getIntExtra(BenchmarkActivity.THREADS, 4);
-      File folder = Artefacts.choose(this, name);
-      ArtefactCard card = ArtefactCard.read(folder);
-      TextEncoder encoder = TextEncoder.read(folder, card);
-      matcher = new Matcher(card, encoder, Networks.open(folder, card, threads));
+      matcher = Matcher.load(Artefacts.choose(this, name), new ModelOptions().threads(threads));
       show("", true);
-    } catch (IOException error) {
+    } catch (IOException | ArtefactException error) {
       show(error.getMessage(), false);
     }
   }
 
   private void score(String a, String b) {
     Matcher.Answer found = matcher.match(a, b);
+    Map<String, Object> whole = new LinkedHashMap<String, Object>();
+    whole.put("text_a", a);
+    whole.put("text_b", b);
+    whole.put("score", (double) found.score);
+    whole.put("label", found.label);
+    whole.put("milliseconds", found.milliseconds);
+    record = whole;
     show(
         String.format(
             Locale.ROOT,
@@ -97,14 +103,14 @@ public final class MatchActivity extends Activity {
   }
 
   private void unload() {
-    if (matcher == null) {
-      return;
-    }
-    try {
+    if (matcher != null) {
       matcher.close();
-    } catch (IOException error) {
-      android.util.Log.w("mobilebert", "closing the matcher", error);
     }
+  }
+
+  @Override
+  public Object record() {
+    return record;
   }
 
   private String text(int id) {
