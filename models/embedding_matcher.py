@@ -96,7 +96,12 @@ class AlignmentHead(nn.Module):
         self.context = nn.Linear(2 * hidden_size, WIDTH, bias=False)
         self.neighbours = nn.Linear(hidden_size, 3 * WIDTH, bias=False)
         self.matter = nn.Linear(2 * hidden_size, _SPACES)
-        self.mix = nn.Sequential(nn.Linear(4 * _SPACES + 2, 32), nn.ReLU(), nn.Linear(32, 1))
+        inner, outer = nn.Linear(4 * _SPACES + 2, 32), nn.Linear(32, 1)
+        with torch.no_grad():  # a lack of partners lowers the score: where it does not, nothing is learned
+            for part in (inner, outer):
+                part.weight.abs_()
+                part.bias.zero_()
+        self.mix = nn.Sequential(inner, nn.ReLU(), outer)
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.shift = nn.Parameter(torch.tensor(-7.0))
 
