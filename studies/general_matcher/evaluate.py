@@ -15,8 +15,10 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
+from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
+from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import find_directory, load_pretrained
 from models.embedding_matcher import EmbeddingMatcher
@@ -31,7 +33,10 @@ from studies.general_matcher.trunk import embed
 
 
 def main(
-    models: Annotated[list[str], Argument(help="NAME=DIRECTORY; an embedding matcher gets two rows.")],
+    models: Annotated[
+        list[str],
+        Argument(help="NAME=DIRECTORY of a model or an artefact; an embedding matcher gets two rows."),
+    ],
     out: Annotated[Path, Option(help="The record.")],
     shared: Shared = SHARED,
     most: Annotated[int | None, Option(min=2, help="Rows of each set, evenly spread; default: all.")] = None,
@@ -50,6 +55,9 @@ def main(
     torch.set_num_threads(threads)
     texts, sets = questions(shared / "data", most or 10**9)
     for name, folder in directories.items():
+        if (folder / "io.json").is_file():
+            found |= artefact_figures(name, folder, sets, list(texts.index))
+            continue
         model, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
         if isinstance(model, EmbeddingMatcher):
             states = token_states(model, tokenizer, list(texts.index))
@@ -61,6 +69,19 @@ def main(
         else:
             found[name] = figures(sets, embed(encoder_of(model), tokenizer, list(texts.index)))
     write_json(out, found)
+
+
+def artefact_figures(
+    name: str, folder: Path, sets: dict[str, dict[str, np.ndarray]], texts: list[str]
+) -> dict[str, Any]:
+    """Those of an exported embedding matcher, in its runtime: its vectors' cosine, and its decision."""
+    vectors, matcher = Embedder.load(folder).embed(texts), Matcher.load(folder)
+
+    def score(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        logits = matcher.logits([(texts[a], texts[b]) for a, b in zip(left, right, strict=True)])
+        return logits[:, 1] - logits[:, 0]
+
+    return {name: figures(sets, vectors), f"{name} + head": figures(sets, vectors, score)}
 
 
 if __name__ == "__main__":
