@@ -35,7 +35,7 @@ from studies.general_matcher.trunk import embed
 def main(
     models: Annotated[
         list[str],
-        Argument(help="NAME=DIRECTORY of a model or an artefact; an embedding matcher gets two rows."),
+        Argument(help="NAME=DIRECTORY of a model or an artefact; with a head it gets two rows."),
     ],
     out: Annotated[Path, Option(help="The record.")],
     shared: Shared = SHARED,
