@@ -20,6 +20,8 @@ from models.layers import Encoder
 
 MODEL_TYPES = ("bert", "albert", "electra")
 WIDTH = 64  # of the spaces in which tokens are compared
+# Cosine from which on a lack counts, and how sharply: texts further apart are ranked by their cosine alone.
+NEAR, STEEPNESS = 0.94, 60.0
 _SPACES = 3
 _TINY = 1e-6
 
@@ -116,7 +118,8 @@ class AlignmentHead(nn.Module):
         features = torch.cat([torch.minimum(one, two), torch.maximum(one, two), far], 1)  # symmetric
         # Equal texts have features of zero; what the mixture gives there is the ceiling.
         penalty = F.softplus(self.mix(features)) - F.softplus(self.mix(torch.zeros_like(features)))
-        return self.scale.abs() * cosine + self.shift - F.relu(penalty)[:, 0]
+        counts = torch.sigmoid(STEEPNESS * (cosine - NEAR))
+        return self.scale.abs() * cosine + self.shift - counts * F.relu(penalty)[:, 0]
 
     def _lack(self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor) -> Tensor:
         """By how much each token's best partner in the other text misses it, (B, S, spaces)."""
