@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mobilebert_export.decision_changes import MAX_CHANGED, sentence
 from mobilebert_export.recipe_choice import Chosen
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.files import write_json
@@ -64,7 +65,7 @@ def write_report(
         "recipe": made.recipe.name,
         "recipes_tried": [one.to_json() for one in made.rejected],
         "minimum_runtime": card.minimum_runtime,
-        "verification": made.result.to_json(),
+        "verification": made.checked.to_json(),
         "bytes": {"model": _size(folder, card), "float32": _size(plain, card), "folder": _total(folder)},
         "graph": describe_graph(folder / card.model_file, card.target),
         "float32_graph": describe_graph(plain / card.model_file, card.target) if plain != folder else None,
@@ -161,6 +162,10 @@ def verification_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
                 (what, f"{found[name]:.{digits}f}", f"≥ {allowed['min_' + name.removeprefix('min_')]}")
             )
     rows.append(("max |Δlogit|", f"{found['max_abs_logit']:.2e}", "" if limit is None else f"≤ {limit:.0e}"))
+    if changes := found.get("decisions"):
+        said = sentence(changes, report.get("budget"))
+        p99 = f"{changes['p99_logit']:.3f}"
+        rows += [("quantising", said, f"≤ {MAX_CHANGED:.0%}"), ("99th percentile of |Δlogit|", p99, "")]
     return rows
 
 

@@ -53,6 +53,7 @@ class ExportRequest:
         float | None, "Points that quantising may cost on --pairs; products go back to float until it holds."
     ] = None
     pairs: Annotated[Path | None, "Labelled pairs for --max-accuracy-drop."] = None
+    verify_pairs: Annotated[int, "Pairs made from the bundled text to count changed decisions on."] = 2000
     text_a: Annotated[str | None, "Column of the first texts in --calibration."] = None
     text_b: Annotated[str | None, "Column of the second texts."] = None
     atol: Annotated[float | None, "Largest |Δlogit| against PyTorch; default: the recipe's."] = None

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from mobilebert_export.accuracy_budget import Budget
+from mobilebert_export.decision_changes import DecisionChanges
 from mobilebert_export.verification import Verification, VerificationError
 from quantize.product_noise import ProductForm
 from quantize.recipes import Recipe, ladder
@@ -29,6 +30,29 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Checked:
+    """How an artefact compares with the PyTorch model.
+
+    Attributes:
+        result: at every sequence length.
+        changes: of decisions, over many pairs; None where they were not counted.
+    """
+
+    result: Verification
+    changes: DecisionChanges | None = None
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """One sentence per broken tolerance; empty when it passed."""
+        return (*self.result.failures, *(self.changes.failures if self.changes else ()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for report.json."""
+        found = self.result.to_json() | {"failures": list(self.failures), "passed": not self.failures}
+        return found | {"decisions": self.changes and self.changes.to_json()}
+
+
+@dataclass(frozen=True)
 class Rejected:
     """A recipe that was tried, and why it was not taken."""
 
@@ -42,18 +66,18 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The recipe that passed, its artefact's verification, and those rejected before it."""
+    """The recipe that passed, what comparing its artefact found, and the recipes rejected before it."""
 
     recipe: Recipe
     written: Written
-    result: Verification
+    checked: Checked
     rejected: tuple[Rejected, ...]
 
 
 def choose(
     first: Recipe,
     write: Callable[[Recipe], Written],
-    check: Callable[[Recipe], Verification],
+    check: Callable[[Recipe], Checked],
     where: Path,
     console: Console,
 ) -> Chosen:
@@ -78,11 +102,11 @@ def choose(
         except VerificationError as error:  # an accuracy budget that this recipe can't meet
             rejected.append(Rejected(recipe.name, (str(error),)))
         else:
-            result = check(recipe)
-            pairs = result.pairs
-            if not result.failures:
-                return Chosen(recipe, written, result, tuple(rejected))
-            rejected.append(Rejected(recipe.name, result.failures))
+            checked = check(recipe)
+            pairs = checked.result.pairs
+            if not checked.failures:
+                return Chosen(recipe, written, checked, tuple(rejected))
+            rejected.append(Rejected(recipe.name, checked.failures))
         if recipe is not recipes[-1]:
             console.print(f"{recipe.name} does not pass: {'; '.join(rejected[-1].failures)}")
     if len(rejected) == 1 and not pairs:

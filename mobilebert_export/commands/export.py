@@ -31,6 +31,7 @@ export = command_from(
     calibration=opt.INPUT_FILE,
     max_accuracy_drop=opt.POINTS,
     pairs=opt.INPUT_FILE,
+    verify_pairs=opt.Number(200, 20_000),
     atol=opt.ABOVE_ZERO,
     opset=opt.OPSETS,
     threads=opt.THREADS,

@@ -7,6 +7,7 @@ accents, emoji, several scripts, URLs and code. Every third row calibrates; the 
 from pathlib import Path
 
 from matching.data.pairs import read_texts
+from mobilebert_export.samples.recombined import recombined
 
 SAMPLES = Path(__file__).parent / "pairs.tsv"
 CALIBRATION_EVERY = 3
@@ -34,3 +35,8 @@ def _singles(pairs: list[tuple[str, str]]) -> list[str]:
 def verification_pairs() -> list[tuple[str, str]]:
     """All other rows, more than 200: what an artefact is compared with its PyTorch model on."""
     return [pair for row, pair in enumerate(read_texts(SAMPLES)) if row % CALIBRATION_EVERY]
+
+
+def generated_pairs(count: int) -> list[tuple[str, str]]:
+    """So many pairs made from the verification pairs by rules, always the same."""
+    return recombined(verification_pairs(), count, seed=0)

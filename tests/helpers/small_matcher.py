@@ -85,7 +85,7 @@ def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]
     """Export the small matcher and return its report."""
     request = ExportRequest(
         **{"out": out, "model": str(model_directory()), "target": target, "quant": quant}
-        | {"seq_len": SEQ_LEN, "buckets": BUCKETS, "measure": False}
+        | {"seq_len": SEQ_LEN, "buckets": BUCKETS, "measure": False, "verify_pairs": 200}
         | options
     )
     return export(request, Console(quiet=True))

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from mobilebert_export import samples
-from mobilebert_export.recipe_choice import Written, choose
+from mobilebert_export.recipe_choice import Checked, Written, choose
 from mobilebert_export.verification import Verification, VerificationError
 from mobilebert_runtime.matcher import Matcher
 from quantize import recipes
@@ -31,7 +31,7 @@ def choice(passes, first=INT8, write=lambda recipe: Written()):
 
     def check(recipe):
         tried.append(recipe.name)
-        return result() if recipe.name == passes else result(f"{recipe.name} is bad")
+        return Checked(result() if recipe.name == passes else result(f"{recipe.name} is bad"))
 
     made = choose(first, write, check, Path("out"), Console(file=said, width=200))
     return made, tried, said.getvalue()

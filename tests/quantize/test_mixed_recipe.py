@@ -149,7 +149,9 @@ def adversarial(folder):
     return folder
 
 
-def test_an_export_with_adversarial_ranges_is_repaired_and_says_how(tmp_path):
+def test_an_export_with_adversarial_ranges_is_repaired_and_says_how(tmp_path, monkeypatch):
+    monkeypatch.setattr("mobilebert_export.decision_changes.MAX_CHANGED", 1.0)  # the budget alone decides
+    monkeypatch.setattr("mobilebert_export.decision_changes.MAX_CLEAR_CHANGED", 1.0)
     directory = adversarial(tmp_path / "model")
     pairs = samples.verification_pairs()
     tokenizer = PairTokenizer.load(directory)
