@@ -39,7 +39,7 @@ class ExportRequest:
     ] = None
     texts: Annotated[int | None, "Texts that a text classifier reads: 1, or 2 for a pair."] = None
     target: Annotated[str, "tflite or onnx."] = "tflite"
-    quant: Annotated[str, "none, dynamic, int8 or int16x8 (the last two static, calibrated)."] = "int8"
+    quant: Annotated[str, "none, fp16 (weights), dynamic, int8, int16x8 (these two calibrated)."] = "int8"
     seq_len: Annotated[int, "Tokens; longer pairs are truncated, shorter ones padded."] = 128
     buckets: Annotated[
         tuple[int, ...] | None,

@@ -49,6 +49,11 @@ def quantise(
     Returns:
         How each product is computed, where the recipe has static ranges.
     """
+    if recipe.weights == "float16":
+        from quantize.half_precision import halve
+
+        halve(source, target)
+        return ()
     if recipe.target == "tflite":
         from quantize.tflite_int8 import quantize_tflite
 

@@ -10,7 +10,7 @@ from typing import Any
 from mobilebert_runtime.errors import OptionError
 
 TARGETS = ("tflite", "onnx")
-QUANTS = ("none", "dynamic", "int8", "int16x8")
+QUANTS = ("none", "fp16", "dynamic", "int8", "int16x8")
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,15 @@ class Recipe:
 
     target: str
     quant: str
-    # "float32" or "int8": matrices of linear layers, one symmetric scale per output channel.
+    # Of linear layers: "float32", "float16" (widened when the file is loaded) or "int8", one symmetric scale
+    # per output channel.
     weights: str
     # "float32", "int8-dynamic" (ranges found at run time), "int8-static", "uint8-static" or "int16-static"
     # (ranges from calibration).
     activations: str
-    # "float32"; "int8-rows": int8 with a scale per row, which the runtime multiplies in; "int8-scaled": the
-    # same numbers, but the scales are a table of their own, which the oldest runtimes can look up too.
+    # "float32"; "float16"; "int8-rows": int8 with a scale per row, which the runtime multiplies in;
+    # "int8-scaled": the same numbers, but the scales are a table of their own, which the oldest runtimes can
+    # look up too.
     embeddings: str
     # The operators that compute in integers, as the target calls them; with static ranges all others stay
     # float, and so does the last linear layer: its outputs are the logits.
@@ -100,6 +102,10 @@ class Recipe:
 _FLOAT = Tolerance(
     max_abs_logit=1e-4, min_label_agreement=0.995, min_rank_agreement=0.9999, min_cosine=0.99999
 )
+# A float16 weight is off by 1/2,048 of itself at most.
+_FLOAT16 = Tolerance(
+    max_abs_logit=0.05, min_label_agreement=0.995, min_rank_agreement=0.999, min_cosine=0.9999
+)
 _INT8 = Tolerance(max_abs_logit=None, min_label_agreement=0.98, min_rank_agreement=0.99)
 _TFLITE = {"tflite": "2.14"}
 # TFLite 2.14 knows no per-channel dynamic range: it computed wrong numbers silently until the file said that
@@ -117,6 +123,7 @@ RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         Recipe("tflite", "none", "float32", "float32", "float32", (), _FLOAT, _TFLITE),
+        Recipe("tflite", "fp16", "float16", "float32", "float16", (), _FLOAT16, _TFLITE),
         Recipe(
             target="tflite",
             quant="dynamic",
@@ -152,6 +159,7 @@ RECIPES: dict[str, Recipe] = {
             minimum_runtime=_TFLITE,
         ),
         Recipe("onnx", "none", "float32", "float32", "float32", (), _FLOAT, _ONNX),
+        Recipe("onnx", "fp16", "float16", "float32", "float16", (), _FLOAT16, _ONNX),
         Recipe(
             target="onnx",
             quant="dynamic",

@@ -30,7 +30,7 @@ def tensors(folder):
 def test_every_target_and_quantisation_has_a_recipe_and_no_other_name_has():
     names = {f"{target}-{quant}" for target, quant in itertools.product(recipes.TARGETS, recipes.QUANTS)}
     assert set(recipes.RECIPES) == names - {"onnx-int16x8"}
-    with pytest.raises(recipes.OptionError, match="only none, dynamic, int8"):
+    with pytest.raises(recipes.OptionError, match="only none, fp16, dynamic, int8"):
         recipes.find_recipe("onnx", "int16x8")
     assert all(recipe.name == name for name, recipe in recipes.RECIPES.items())
     for target, quant in (("coreml", "int8"), ("tflite", "int4"), ("tflite", ""), ("TFLITE", "int8")):
