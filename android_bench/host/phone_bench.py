@@ -69,7 +69,7 @@ def bench(
         BenchError, PhoneError: a plan or a device that does not fit.
         PhoneRunError, PhoneRunError: the device was lost, did not cool, or its result can't be trusted.
     """
-    candidates = _contenders(plan, bundle)
+    candidates = contenders(plan, bundle)
     facts = PhoneFacts.of(phone)
     require_abi(facts, bundle.abi)
     told(f"installing the runner on {facts.model or phone.serial}")
@@ -99,7 +99,7 @@ def bench(
         if now.thermal and repeated < plan.retries:
             repeated += 1
             continue
-        sessions.append(_session(candidate.name, started, result))
+        sessions.append(session_of(candidate.name, started, result))
         before.append(fit)
         after.append(now)
         machine = result["device"]
@@ -113,8 +113,8 @@ def bench(
         "runner": "shell",
         "emulated": emulated,
     }
-    passport = _passport(machine, facts, settings)
-    run = Comparison(uuid.uuid4().hex[:12], passport, tuple(candidates), tuple(sessions), settings)
+    described = passport(machine, facts, settings)
+    run = Comparison(uuid.uuid4().hex[:12], described, tuple(candidates), tuple(sessions), settings)
     return PhoneRun(
         Record.of(run),
         facts,
@@ -148,7 +148,8 @@ def match(
     return result
 
 
-def _contenders(plan: Plan, bundle: Bundle) -> list[Candidate]:
+def contenders(plan: Plan, bundle: Bundle) -> list[Candidate]:
+    """The artefacts of a plan, if it and the bundle fit them; else a `BenchError`."""
     for value, known, flag in ((plan.cores, CORES, "--cores"), (plan.mode, MODES, "--mode")):
         if value not in known:
             raise BenchError(f"{flag} {value!r} is none of {', '.join(known)}")
@@ -166,7 +167,8 @@ def _require_target(artefact: Path, bundle: Bundle) -> None:
         )
 
 
-def _session(candidate: str, started: str, result: dict[str, Any]) -> Session:
+def session_of(candidate: str, started: str, result: dict[str, Any]) -> Session:
+    """The session that a device's result holds; a `PhoneRunError` where it does not fit."""
     record = {**result["record"], "candidate": candidate, "started": started}
     record |= {key: tuple(record[key]) for key in ("warmup_ms", "steady_ms")}
     try:
@@ -175,7 +177,7 @@ def _session(candidate: str, started: str, result: dict[str, Any]) -> Session:
         raise PhoneRunError(f"the runner's record does not fit ({error}); make the bundle again") from None
 
 
-def _passport(machine: dict[str, Any], facts: PhoneFacts, settings: dict[str, Any]) -> dict[str, Any]:
+def passport(machine: dict[str, Any], facts: PhoneFacts, settings: dict[str, Any]) -> dict[str, Any]:
     """The device's description; its id tells shell from app and emulated from real: no gate mixes them."""
     stable = (machine["id"], facts.model, facts.fingerprint, settings["runner"], settings["emulated"])
     name = hashlib.sha256(repr(stable).encode()).hexdigest()[:12]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from android_bench.host import sustained
 from android_bench.host.androidx import to_json
 from android_bench.host.condition import THERMAL, Condition
 from android_bench.host.phone_bench import PhoneRun
@@ -22,6 +23,7 @@ def markdown(run: PhoneRun) -> str:
         f"Runner: {versions}.",
         "",
         bench_markdown(run.record),
+        *(sustained.table(run) if settings.get("sustained") else ()),
         "| session | battery | thermal status before → after | governor |",
         "| --- | --- | --- | --- |",
     ]

@@ -34,6 +34,10 @@ def phone(
     cores: Annotated[str, Option(help="all, or fast: those above the slowest clock.")] = "all",
     sessions: opt.Sessions = 7,
     seconds: opt.Seconds = 5.0,
+    sustained: Annotated[
+        str | None,
+        Option(help="Load the phone without a pause for 90s, 10m or 1h, told by the minute; needs --out."),
+    ] = None,
     mode: Annotated[
         str, opt.BENCH_MODES, Option(help="padded: the network alone; text: a call from strings.")
     ] = "padded",
@@ -89,7 +93,7 @@ def phone(
         artefacts = tuple(map(Path, given))
         plan = Plan(artefacts, sessions, seconds, threads, cores, mode, tuple(asked or PAIRS))
         with progress.status("") as status:
-            _bench(plan, serial, bundle, out, status.update, force=force)
+            _bench(plan, serial, bundle, out, status.update, force=force, sustained=sustained)
 
 
 def _devices() -> None:
@@ -124,7 +128,14 @@ def _bundle(target: str, out: Path | None, *, force: bool) -> None:
 
 
 def _bench(
-    plan: "Plan", serial: str | None, bundle: Path | None, out: Path | None, told: Told, *, force: bool
+    plan: "Plan",
+    serial: str | None,
+    bundle: Path | None,
+    out: Path | None,
+    told: Told,
+    *,
+    force: bool,
+    sustained: str | None,
 ) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
@@ -132,6 +143,7 @@ def _bench(
     from android_bench.host import phone_bench as bench
     from android_bench.host import phone_report as report
     from android_bench.host.adb import choose
+    from android_bench.host.sustained import forget, seconds_of, sustain
     from android_bench.latency_report import check_free
     from android_bench.runner.bundle import Bundle
     from mobilebert_runtime.card import read_card
@@ -139,9 +151,16 @@ def _bench(
     if out:
         check_free(out, force=force)
     chosen = Bundle.read(bundle or _default_bundle(read_card(plan.artefacts[0]).target))
-    run = bench.bench(choose(serial), plan, chosen, told=told)
+    if sustained is None:
+        run = bench.bench(choose(serial), plan, chosen, told=told)
+    elif out is None:
+        raise OptionError("--sustained keeps finished minutes beside the result; give --out")
+    else:
+        total = seconds_of(sustained)
+        run = sustain(choose(serial), plan, chosen, total, out, told=told)
     if out:
         report.write(run, out)
+        forget(out)
     console = Console()
     console.width = max(console.width, 110)
     console.print(Markdown(report.markdown(run)))

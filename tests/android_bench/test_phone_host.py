@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from android_bench.history import write_history
 from android_bench.latency_record import Record
 from android_bench.sample_pairs import PAIRS
 from mobilebert_runtime.matcher import Matcher
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = (
     *("no_device", "happy", "dies", "ends_early", "crashes", "truncated", "replayed", "tampered_on_device"),
-    *("tampered_here", "disk_full", "wrong_abi", "two_devices", "offline", "hot"),
+    *("tampered_here", "disk_full", "wrong_abi", "two_devices", "offline", "hot", "sustained"),
 )
 
 
@@ -136,3 +137,27 @@ def test_a_hot_device_cools_first_and_a_heated_session_is_repeated(found):
     assert hot["never"]["code"] == hot["empty"]["code"] == 1
     assert "still at thermal status emergency" in hot["never"]["error"]
     assert "battery at 7%" in hot["empty"]["error"]
+
+
+def test_a_sustained_run_that_was_killed_goes_on_and_history_draws_it(found, folder, tmp_path):
+    one = found["sustained"]
+    assert one["code"] == 0, one
+    record = Record.read(folder / "sustained.json")
+    sessions, settings = record.comparison.sessions, record.comparison.settings
+    assert len(sessions) == 3
+    assert 1 <= len(one["kept"]) < 3
+    for kept, session in zip(one["kept"], sessions, strict=False):
+        assert kept["session"]["steady_ms"] == list(session.steady_ms)
+    assert settings["resumed_before"] == [len(one["kept"])]
+    assert not one["left"]
+    page = (folder / "sustained.md").read_text()
+    assert "emulated: no latency claim" in page
+    rows = [line for line in page.splitlines() if line[2:3].isdigit() and "| tiny |" in line]
+    assert len(rows) == 3
+    assert [row for row in rows if "resumed" in row] == [rows[len(one["kept"])]]
+    assert "no drain can be given" in page  # the stand-in is charging
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records/sustained.json").write_text((folder / "sustained.json").read_text())
+    assert "nobody Stand-in" in write_history(tmp_path / "records", tmp_path / "history.html").read_text()
+    assert one["without_out"]["code"] == 2
+    assert "--out" in one["without_out"]["error"]

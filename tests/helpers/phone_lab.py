@@ -130,7 +130,7 @@ class Lab:
         self.devices.append(device)
         return device.start()
 
-    def bundle(self, name="good", script="", mib=0):
+    def bundle(self, name="good", script="", mib=0, machine=None):
         """A bundle of this machine's architecture whose run.sh does something before the program runs."""
         path = self.folder / f"{name}.tar"
         run = script + RUN.format(root=ROOT, python=sys.executable)
@@ -139,11 +139,10 @@ class Lab:
                 entry = tarfile.TarInfo(member)
                 entry.size = len(content)
                 tar.addfile(entry, io.BytesIO(content))
-        machine = platform.machine()
         facts = {
             "target": "onnx",
-            "machine": machine,
-            "abi": machine,
+            "machine": machine or platform.machine(),
+            "abi": platform.machine(),
             "versions": {},
             "sha256": file_sha256(path),
         }
@@ -311,6 +310,30 @@ def hot(lab):
     return {"cooled": cooled, "before": before, "again": again, "repeated": repeated, "never": never} | {
         "empty": lab.bench(lab.bundle())
     }
+
+
+def sustained(lab):
+    """Killed after its first part, run again; the bundle says that it is for another machine: emulated."""
+    lab.device()
+    bundle, out = lab.bundle("other", machine="another"), lab.folder / "sustained"
+    options = ["--sustained", "3s", "--threads", 1, "--bundle", bundle, "--out", out]
+    parts = out.with_name(".sustained.parts.jsonl")
+    command = [sys.executable, "-m", "mobilebert_export", "phone", "bench", lab.artefact, *options]
+    first = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while first.poll() is None and not (parts.exists() and len(parts.read_text().splitlines()) > 1):
+        time.sleep(0.05)
+    first.kill()
+    first.wait()
+    with parts.open("a") as file:
+        file.write('{"session": {"candidate": "cut sho')
+    kept = parts.read_text().splitlines()[1:-1]
+    found = lab.phone("bench", lab.artefact, *options)
+    found |= {"kept": [json.loads(line) for line in kept], "left": parts.exists()}
+    for suffix in (".json", ".md") if found["code"] == 0 else ():
+        shutil.copy(
+            out.with_name(f"sustained{suffix}"), Path(lab.work["out"]).with_name(f"sustained{suffix}")
+        )
+    return found | {"without_out": lab.phone("bench", lab.artefact, *options[:-2])}
 
 
 def emulated_arm(lab):
