@@ -106,6 +106,8 @@ class AlignmentHead(nn.Module):
         self.mix = nn.Sequential(inner, nn.ReLU(), outer)
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.shift = nn.Parameter(torch.tensor(-7.0))
+        # Of the penalty, chosen after training: made pairs teach more of it than others bear.
+        self.share = nn.Parameter(torch.tensor(1.0), requires_grad=False)
 
     def forward(self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor) -> Tensor:
         """Three states (B, S, H), (B, S) mask and token types as floats → (B,) logits."""
@@ -118,7 +120,7 @@ class AlignmentHead(nn.Module):
         features = torch.cat([torch.minimum(one, two), torch.maximum(one, two), far], 1)  # symmetric
         # Equal texts have features of zero; what the mixture gives there is the ceiling.
         penalty = F.softplus(self.mix(features)) - F.softplus(self.mix(torch.zeros_like(features)))
-        counts = torch.sigmoid(STEEPNESS * (cosine - NEAR))
+        counts = self.share * torch.sigmoid(STEEPNESS * (cosine - NEAR))
         return self.scale.abs() * cosine + self.shift - counts * F.relu(penalty)[:, 0]
 
     def _lack(self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor) -> Tensor:

@@ -49,7 +49,7 @@ _HEADS: dict[type[nn.Module], str] = {
 
 
 # Matchers that come with the project, the one that "shipped" means first.
-SHIPPED_MATCHERS = ("matcher-qqp-m", "matcher-qqp-s")
+SHIPPED_MATCHERS = ("matcher-qqp-m", "matcher-qqp-s", "matcher-open-m")
 # What they were called before there were others, and what they are called now.
 RENAMED_MATCHERS = {"matcher-m": "matcher-qqp-m", "matcher-s": "matcher-qqp-s"}
 

@@ -53,6 +53,7 @@ def main(
     made: Annotated[int, Option(min=1, help="Pairs of each kind from templates, and as many edited.")] = 400,
     mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 4000,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
+    share: Annotated[float, Option(min=0, max=1, help="Of the penalty; chosen on dev pairs.")] = 0.3,
     seed: Annotated[int, Option(help="Of pairs, first weights and order.")] = 0,
     threads: Threads = 1,
     force: Force = False,
@@ -69,6 +70,7 @@ def main(
     console().print(f"{len(places):,} pairs of {len(index):,} texts")
     fitted = np.arange(len(places)) % KEPT_BACK > 0
     train_head(model.head, states, places[fitted], pairs.targets[fitted], epochs, seed)
+    model.head.share.data.fill_(share)
     rest = head_logits(model.head, states, *places[~fitted].T)
     temperature = best_temperature(rest, pairs.targets[~fitted])
     settings = MatcherSettings(threshold=0.5, temperature=temperature)
