@@ -49,7 +49,10 @@ def test_every_public_name_is_there():
 VERSIONS = ("3.9", "3.13")
 SCORE = """
 import sys
+import mobilebert_runtime
 from mobilebert_runtime import Matcher
+for name in mobilebert_runtime.__all__:
+    getattr(mobilebert_runtime, name)
 print(Matcher.load(sys.argv[1]).score([("a moon", "the moon")])[0])
 """
 
