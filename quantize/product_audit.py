@@ -43,7 +43,7 @@ class ProductLoss:
 
     number: int
     name: str
-    kind: str  # linear, scores (queries times keys) or matmul (of two other activations)
+    kind: str  # linear, embedding (reads words side by side), scores (queries · keys) or matmul (other two)
     width: int  # last axis of the result
     tensors: tuple[TensorLoss, ...]
     rms_logit: float  # root mean square Δlogit over pairs and labels
@@ -125,7 +125,7 @@ class _Call:
 
 def _quantised(role: str, kind: str, tensor: Tensor, extremes: tuple[float, float], recipe: Recipe) -> Tensor:
     """A product's tensor on the recipe's grid, as float."""
-    if role == "right" and kind == "linear":
+    if role == "right" and kind in ("linear", "embedding"):
         return quantise_rows(tensor, recipe.weight_bits)
     lowest, highest = extremes
     if recipe.activation_bits == 16 or (role == "right" and recipe.symmetric_right_operand):
@@ -158,6 +158,7 @@ class _Products(TorchFunctionMode):
         self.calls: list[_Call] = []
         self.scopes: list[str] = []
         self.number = -1
+        self._joined: Any = None  # the last tensor that was made of several side by side
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -165,12 +166,15 @@ class _Products(TorchFunctionMode):
         if func in _SOFTMAX and self.calls and self.calls[-1].kind == "matmul":
             self.calls[-1] = replace(self.calls[-1], kind="scores")
         if func not in _PRODUCTS:
-            return func(*args, **(kwargs or {}))
+            result = func(*args, **(kwargs or {}))
+            self._joined = result if func is torch.cat else self._joined
+            return result
         self.number += 1
         if not self.known:
             result = func(*args, **(kwargs or {}))
             left, right = args[:2]
-            self._survey("linear" if func is F.linear else "matmul", left, right, result)
+            linear = "embedding" if left is self._joined else "linear"
+            self._survey(linear if func is F.linear else "matmul", left, right, result)
             return result
         if self.number not in self.chosen:
             return func(*args, **(kwargs or {}))

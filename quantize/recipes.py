@@ -60,6 +60,9 @@ class Recipe:
     symmetric_right_operand: bool = False
     # Products of queries and keys stay float: a step of an attention score is a factor of its probability.
     float_attention_scores: bool = False
+    # The linear layer that reads neighbouring words side by side (MobileBERT's embedding) stays float: its
+    # rounded results would be noise in every later layer (decision 019).
+    float_embedding_layer: bool = False
     # Of a way to the same quantisation that is tried where the recipe before it fails verification.
     variant: str = ""
     # Products that static ranges would give less signal over noise than this (`quantize.product_noise`), dB,
@@ -85,9 +88,12 @@ class Recipe:
         """Whether products of a kind are integer ones.
 
         Args:
-            kind: "linear", "scores" (queries times keys) or "matmul" (of two other activations).
+            kind: "linear", "embedding" (a linear layer that reads words side by side), "scores" (queries
+                times keys) or "matmul" (of two other activations).
         """
-        if kind == "linear":
+        if kind == "embedding" and self.float_embedding_layer:
+            return False
+        if kind in ("linear", "embedding"):
             return bool(self.integer_operators)
         return "BATCH_MATMUL" in self.integer_operators and not (
             kind == "scores" and self.float_attention_scores
@@ -145,6 +151,7 @@ RECIPES: dict[str, Recipe] = {
             minimum_runtime=_TFLITE,
             symmetric_right_operand=True,
             float_attention_scores=True,
+            float_embedding_layer=True,
         ),
         # For accelerators with such kernels, and where int8 activations lose too much. XNNPACK has
         # none: it is slower than float on a processor.

@@ -112,6 +112,8 @@ def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection
         stays |= {id(graph.origin(graph.producer(output))) for output in graph.outputs}
     if recipe.float_attention_scores:
         stays |= {id(product) for product in attention_scores(graph)}
+    if recipe.float_embedding_layer:
+        stays |= {id(product) for product in embedding_layers(graph)}
     places = set()
     for place, op in enumerate(graph.operators):
         origin = graph.origin(op)
@@ -178,6 +180,16 @@ def _decibels(model: Any, graph: TfliteGraph, op: Any, ranges: Ranges) -> float:
         return float("inf")
     inner = graph.shape(left)[-1]
     return signal_to_noise(inner, ranges[graph.name(left)], factor, ranges[graph.name(result)], rounded=True)
+
+
+def embedding_layers(graph: TfliteGraph) -> list[Any]:
+    """The linear layers that read several words side by side: what they read was joined."""
+    found = []
+    for op in products(graph):
+        source = graph.origin(graph.producer(int(op.inputs[0])))
+        if graph.kind(op) == "FULLY_CONNECTED" and source is not None:
+            found += [op] if graph.kind(source) == "CONCATENATION" else []
+    return found
 
 
 def attention_scores(graph: TfliteGraph) -> list[Any]:

@@ -71,12 +71,12 @@ def test_generated_pairs_are_many_varied_always_the_same_and_not_the_bundled_one
     pairs = samples.generated_pairs(2000)
     assert len(set(pairs)) == 2000
     assert not set(pairs) & set(samples.verification_pairs())
-    assert pairs == recombined(samples.verification_pairs(), 2000, seed=0)
-    assert pairs != recombined(samples.verification_pairs(), 2000, seed=1)
+    assert pairs == recombined(samples.short_pairs(), 2000, seed=0)
+    assert pairs != recombined(samples.short_pairs(), 2000, seed=1)
     assert all(a and b for a, b in pairs)
     words = [len(f"{a} {b}".split()) for a, b in pairs]
     assert min(words) < 8
-    assert max(words) > 100
+    assert max(words) > 40
     known = {word for pair in samples.verification_pairs() for text in pair for word in text.split()}
     strange = [word for a, b in pairs for word in f"{a} {b}".split() if word not in known]
     assert 0.02 < len(strange) / sum(words) < 0.5

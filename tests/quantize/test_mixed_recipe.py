@@ -1,6 +1,7 @@
 """The audit finds the product that int8 breaks; a budget puts it, and nothing needless, back to float."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ from mobilebert_export import samples
 from mobilebert_export.accuracy_budget import meet_budget
 from mobilebert_export.cli import main
 from mobilebert_export.verification import VerificationError, reference_logits
+from mobilebert_runtime.card import INPUT_NAMES
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize import recipes
 from quantize.product_audit import ProductLoss, audit, quantise_range, quantise_rows
 from quantize.tflite_graph import TfliteGraph
-from quantize.tflite_int8 import attention_scores, products
+from quantize.tflite_int8 import attention_scores, embedding_layers, products
 from tests.helpers import small_matcher
 
 pytestmark = pytest.mark.slow
@@ -27,6 +29,8 @@ RECIPE = recipes.RECIPES["tflite-int8"]
 
 class TwoLayers(nn.Module):
     """Three linear layers on the one-hot first id of each pair; the last makes the logits."""
+
+    config = SimpleNamespace(input_names=INPUT_NAMES)
 
     def __init__(self):
         super().__init__()
@@ -87,17 +91,20 @@ def test_the_product_with_an_outlier_channel_is_the_worst():
     assert audit(model, encoded(8), recipes.RECIPES["tflite-int16x8"]).rms_logit < found.rms_logit / 5
 
 
-def test_the_audit_leaves_out_the_attention_scores_that_the_file_keeps_float():
-    """Found in PyTorch by what softmax is called on, in the file by walking back from its SOFTMAX."""
+def test_the_audit_leaves_out_what_the_file_keeps_float():
+    """Scores: found in PyTorch by what softmax is called on, in the file by walking back from its SOFTMAX.
+
+    The layer that reads words side by side: by what was joined, in PyTorch and in the file.
+    """
     graph = TfliteGraph.read(small_matcher.artefact("tflite", "none") / "model.tflite")
-    scores = {id(product) for product in attention_scores(graph)}
-    in_file = {number for number, product in enumerate(products(graph)) if id(product) in scores}
+    floats = {id(product) for product in (*attention_scores(graph), *embedding_layers(graph))}
+    in_file = {number for number, product in enumerate(products(graph)) if id(product) in floats}
     directory = small_matcher.model_directory()
     encoded_pairs = PairTokenizer.load(directory).encode(samples.calibration_pairs()[:4], 32)
     found = audit(models.load_pretrained(directory), encoded_pairs, RECIPE)
     left_out = set(range(found.computed - 1)) - {product.number for product in found.products}
     assert left_out == in_file
-    assert len(in_file) == small_matcher.CONFIG.num_hidden_layers
+    assert len(in_file) == small_matcher.CONFIG.num_hidden_layers + 1
 
 
 def losses(count):
