@@ -1,11 +1,12 @@
 """Model directories as users bring them: small random models of `transformers`, tokenizers of their kinds.
 
-Their classifiers' weights are large, so that scores spread: labels that hang on the last digit say nothing
-about an export.
+Their weights are scaled so that outputs spread and hang on the words of the whole text, as a trained model's
+do: labels that hang on the last digit of random numbers say nothing about an export.
 """
 
 import functools
 import json
+import re
 
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -28,6 +29,14 @@ TOKENIZERS = {
     "electra": "wordpiece",
     "mpnet": "wordpiece",
 }
+# Factors of matrices by name, the first that fits; all others are halved.
+SCALES = (
+    (r"(classifier|out_proj|qa_outputs)\.weight$", 4.0),
+    (r"word_embeddings", 3.0),
+    (r"embeddings\.(position|token_type)", 0.2),
+    # What a token takes from the others.
+    (r"(attention\.self\.value|v_lin|attn\.v|attention\.output\.dense|out_lin|attn\.o)\.weight$", 4.0),
+)
 LIKE_ROBERTA = ("roberta", "xlm-roberta", "mpnet")  # of the special tokens
 # Task → head, labels, problem_type.
 CLASSIFIERS = {
@@ -112,8 +121,8 @@ def sized(kind, head, seed=0, **options):
     model = published(kind, head, seed, vocabulary=VOCABULARY + 8, positions=72, **options)
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if name.startswith(("classifier", "qa_outputs")) and weight.dim() > 1:
-                weight.mul_(4.0)
+            if weight.dim() > 1:
+                weight.mul_(next((scale for part, scale in SCALES if re.search(part, name)), 0.5))
     return model
 
 
