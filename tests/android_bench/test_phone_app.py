@@ -69,7 +69,7 @@ def test_every_component_of_the_manifest_is_in_the_code(built, tmp_path):
     with zipfile.ZipFile(tmp_path / "classes.jar") as jar:
         classes = {name.removesuffix(".class").replace("/", ".") for name in jar.namelist()}
     named = set(re.findall(r'android:name\(0x01010003\)="(mobilebert[\w.]+)"', said["manifest"]))
-    kinds = {"MainActivity", "BenchmarkActivity", "MatchActivity", "BenchInstrumentation"}
+    kinds = {"MainActivity", "BenchmarkActivity", "MatchActivity", "FaqActivity", "BenchInstrumentation"}
     assert named == {f"mobilebert.bench.app.{kind}" for kind in kinds}
     assert named <= classes
     assert "mobilebert.runtime.WordPiece" in classes

@@ -37,6 +37,7 @@ final class ByteLevelBpe extends Tokenizer {
     Fields split = file.object("pre_tokenizer");
     split.expect("type", "ByteLevel");
     prefixSpace = split.truth("add_prefix_space");
+    split.truth("trim_offsets"); // the post-processor's counts
     pattern = !split.has("use_regex") || split.truth("use_regex") ? new WordPattern() : null;
     Fields post = file.isNull("post_processor") ? null : file.object("post_processor");
     Fields trimmer = post == null ? null : trimmer(post);

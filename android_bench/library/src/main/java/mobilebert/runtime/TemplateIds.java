@@ -121,7 +121,7 @@ final class TemplateIds {
   private static int idOf(Fields post, String name) throws IOException {
     List<?> entry = post.list(name);
     Object id = entry.size() == 2 ? entry.get(1) : null;
-    if (!(id instanceof Long) || (Long) id < 0 || (Long) id > Integer.MAX_VALUE) {
+    if (!(entry.size() == 2 && entry.get(0) instanceof String && id instanceof Long) || (Long) id < 0 || (Long) id > Integer.MAX_VALUE) {
       throw post.fault(name + " is not a token and its id");
     }
     return ((Long) id).intValue();

@@ -13,6 +13,7 @@ abstract class Tokenizer {
               + "export a model with WordPiece or byte-level BPE");
     }
     Fields file = Fields.read(new File(folder, "tokenizer.json"));
+    UnusedFields.check(file);
     if (card.kind.equals(TokenizerCard.WORDPIECE)) {
       return new WordPiece(folder, file, card.lowercase);
     }
