@@ -23,7 +23,7 @@ WIDTH = 64  # of the spaces in which tokens are compared
 # Cosine from which on a lack counts, and how sharply: texts further apart are ranked by their cosine alone.
 NEAR, STEEPNESS = 0.94, 60.0
 _SPACES = 3
-_TINY = 1e-6
+_TINY = 1e-6  # ONNX Runtime adds nothing where it is 1e-12: a missing second text divided by zero
 
 
 class EmbeddingMatcher(nn.Module):
@@ -148,7 +148,7 @@ def pooled(states: Tensor, mask: Tensor) -> Tensor:
 
 def unit(x: Tensor) -> Tensor:
     """Vectors of length 1 along the last axis."""
-    return x / (x.square().sum(-1, keepdim=True) + _TINY * _TINY).sqrt()
+    return x / (x.square().sum(-1, keepdim=True) + _TINY).sqrt()
 
 
 def _products(vectors: Tensor) -> Tensor:
