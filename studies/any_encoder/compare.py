@@ -1,9 +1,9 @@
-"""Sentence embedders in int8, ours beside other quantisers of the same float files: accuracy, bytes, latency.
+"""Sentence embedders in int8, ours beside other quantisers of one float file: accuracy, bytes, latency.
 
-For each model directory: our float and int8 artefacts in TFLite and ONNX; ONNX Runtime's `quantize_dynamic` of
-our float ONNX file, ai-edge-quantizer's dynamic and static defaults of our float TFLite file. Accuracy is
-Spearman's correlation of the vectors' cosine with people's scores. Latency is of 128 tokens, all files in turn
-in one process.
+For each model directory: our float and int8 artefacts in TFLite and ONNX; ONNX Runtime's `quantize_dynamic`
+of our float ONNX file, ai-edge-quantizer's dynamic and static defaults of our float TFLite file. Accuracy is
+Spearman's correlation of the vectors' cosine with people's scores. Latency is of 128 tokens, all files in
+turn in one process.
 
     python -m studies.any_encoder.compare minilm --out results/any_encoder/minilm.json
 """

@@ -2,7 +2,9 @@
 
 Every cell is a small random model of `transformers` that goes through the real exporter, whose verification
 compares it with PyTorch, and then through the runtime's class of its task. The float cells are compared with
-`transformers` and sentence-transformers as well, tokenizers included.
+`transformers` and sentence-transformers as well, tokenizers included. A random network may be one that no
+integer recipe answers for: then the exporter must refuse and leave nothing, and the cell counts as an
+expected failure, never as passed.
 """
 
 import functools
@@ -15,6 +17,7 @@ from rich.console import Console
 
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.exporter import export
+from mobilebert_export.verification import VerificationError
 from mobilebert_runtime.artefact import load
 from tests.helpers.model_directories import CLASSIFIERS, TOKENIZERS, embedder_directory, model_directory
 
@@ -88,7 +91,14 @@ def test_a_cell_of_the_table(kind, task, target, quant, root, tmp_path, record_p
         measure=False,
         **SAYS.get(task, {}),
     )
-    report = export(request, Console(quiet=True))
+    try:
+        report = export(request, Console(quiet=True))
+    except VerificationError as error:
+        if quant == "none":
+            raise
+        assert not any(tmp_path.iterdir())
+        record_property("export_table", f"{kind:12}{task:22}{target:7}{quant:8}refused")
+        pytest.xfail(f"refused: {str(error).partition(': ')[2][:160]}")
     found = report["verification"]
     assert found["passed"]
     figures = {name: found[name] for name in ("label_agreement", "rank_agreement", "min_cosine")}

@@ -17,7 +17,7 @@ from mobilebert_export import cli, options
 SAMPLE = 150  # cases of each kind in `make test`
 
 # Options that may be 0; no option may be negative, infinite or no number.
-MAY_BE_ZERO = {
+MAY_BE_ZERO = {"near", "farther", "random",
     "seed", "retries", "debias", "patience", "transfer_steps", "evaluate_every", "short", "warmup",
     "max_accuracy_drop",
 }  # fmt: skip
