@@ -37,6 +37,7 @@ SCALES = (
     # What a token takes from the others.
     (r"(attention\.self\.value|v_lin|attn\.v|attention\.output\.dense|out_lin|attn\.o)\.weight$", 4.0),
 )
+LOCAL = ((SCALES[-1][0], 0.5), (r"embeddings\.position", 2.0))
 LIKE_ROBERTA = ("roberta", "xlm-roberta", "mpnet")  # of the special tokens
 # Task → head, labels, problem_type.
 CLASSIFIERS = {
@@ -117,12 +118,16 @@ def model_directory(folder, kind, task, seed=0):
 
 
 def sized(kind, head, seed=0, **options):
-    """A model whose tokenizer is that of `write_tokenizer`, with scores that spread."""
+    """A model whose tokenizer is that of `write_tokenizer`, with scores that spread.
+
+    A span's ends are told by their tokens and places, so a reader of spans takes little from other tokens.
+    """
+    scales = LOCAL + SCALES if head == "ForQuestionAnswering" else SCALES
     model = published(kind, head, seed, vocabulary=VOCABULARY + 8, positions=72, **options)
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if weight.dim() > 1:
-                weight.mul_(next((scale for part, scale in SCALES if re.search(part, name)), 0.5))
+                weight.mul_(next((scale for part, scale in scales if re.search(part, name)), 0.5))
     return model
 
 
