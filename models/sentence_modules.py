@@ -76,6 +76,7 @@ def read_sentence_modules(directory: Path) -> SentenceModules | None:
         )
     if "Normalize" in kinds[:-1]:
         raise ModelError(f"{where}: Normalize is not the last module")
+    _check_texts_are_read_as_given(directory, directory / modules[0][1])
     dense = tuple(_dense(directory / path) for kind, path in modules if kind == "Dense")
     return SentenceModules(_pooling(directory / modules[1][1]), dense, kinds[-1] == "Normalize")
 
@@ -126,6 +127,22 @@ def _modules(directory: Path) -> list[tuple[str, str]] | None:
         return [(str(row["type"]).rpartition(".")[2], str(row["path"])) for row in rows]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ModelError(f"{path}: not the list of modules of sentence-transformers ({error})") from error
+
+
+def _check_texts_are_read_as_given(directory: Path, encoder: Path) -> None:
+    """Refuse what sentence-transformers does to texts before its tokenizer: an artefact would not."""
+    path = directory / "config_sentence_transformers.json"
+    if (prompt := read_object(path).get("default_prompt_name")) is not None:
+        raise ModelError(
+            f"{path}: default_prompt_name {prompt!r} puts a prompt before every text, which an "
+            "artefact does not; set it to null and write the prompt into the texts"
+        )
+    path = encoder / "sentence_bert_config.json"
+    if read_object(path).get("do_lower_case"):
+        raise ModelError(
+            f"{path}: do_lower_case lowers every text, which an artefact leaves to tokenizer.json; let its "
+            "normalizer do so and set do_lower_case to false"
+        )
 
 
 def _pooling(folder: Path) -> tuple[str, ...]:
