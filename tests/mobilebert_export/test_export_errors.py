@@ -51,8 +51,8 @@ def refused(work, *arguments: str) -> str:
     ("arguments", "says"),
     [
         (["--target", "coreml"], "tflite, onnx"),
-        (["--quant", "int4"], "none, dynamic, int8, int16x8"),
-        (["--target", "onnx", "--quant", "int16x8"], "only none, dynamic, int8"),
+        (["--quant", "int4"], "none, fp16, dynamic, int8, int16x8"),
+        (["--target", "onnx", "--quant", "int16x8"], "only none, fp16, dynamic, int8"),
         (["--buckets", "16,lots"], "16,32,64,128"),
         (["--buckets", "64,32,128"], "ascending"),
         (["--buckets", "16,32"], "--seq-len, 128"),

@@ -54,7 +54,8 @@ def test_every_line_of_a_signature_counts(signed, keys, line):
     path = signed / signature.SIGNATURE_FILE
     lines = path.read_text().split("\n")
     good = "\n".join(lines)
-    for broken in ("", lines[line][:-4], lines[line].replace("t", "u", 1)):
+    letter = "A" if lines[line][10] != "A" else "B"
+    for broken in ("", lines[line][:-4], lines[line][:10] + letter + lines[line][11:]):
         path.write_text("\n".join([*lines[:line], broken, *lines[line + 1 :]]))
         if line == 0 and broken.startswith(signature.COMMENT):
             continue  # the rest of the untrusted comment is anybody's
