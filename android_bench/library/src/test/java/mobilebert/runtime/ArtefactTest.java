@@ -52,6 +52,8 @@ public final class ArtefactTest {
     card.remove("buckets");
     card.remove("length_shift");
     card.put("format", 1);
+    card.put("tokenizer", Json.parse("{\"vocab\": \"vocab.txt\", \"file\": \"tokenizer.json\", \"lowercase\": true, "
+        + "\"truncation\": \"longest_first\"}"));
     Files.writeText(new File(folder, "io.json"), Json.write(card));
     assertArrayEquals(new int[] {32}, ArtefactCard.read(folder).lengths());
   }
