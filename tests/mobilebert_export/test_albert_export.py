@@ -58,26 +58,15 @@ def test_tflite_file_is_as_large_as_the_shared_parameters(tmp_path):
     np.testing.assert_allclose(runner(**inputs())[OUTPUT_NAME], in_torch(model), atol=1e-5)
 
 
-def test_a_sentencepiece_model_is_told_what_an_artefact_lacks(tmp_path):
-    from mobilebert_export.loading import load_model
-    from mobilebert_runtime.errors import ModelError
-    from models import save_pretrained
-    from tests.helpers.texts import inflected_lines as text
-    from training.tokenizer_training import train_vocabulary
-
-    train_vocabulary(text(100), "sentencepiece", 60, tmp_path / "pieces")
-    save_pretrained(build(SMALL, seed=0), tmp_path / "m", tokenizer_from=tmp_path / "pieces")
-    assert (tmp_path / "m" / "spiece.model").is_file()
-    with pytest.raises(ModelError, match=r"no vocab\.txt.*--kind wordpiece.*write_float_tflite"):
-        load_model(str(tmp_path / "m"))
-
-
-def test_an_albert_with_a_wordpiece_vocabulary_loads_for_export(tmp_path):
+@pytest.mark.parametrize(("vocabulary", "kind"), [("sentencepiece", "unigram"), ("wordpiece", "wordpiece")])
+def test_an_albert_of_either_vocabulary_loads_for_export(vocabulary, kind, tmp_path):
     from mobilebert_export.loading import load_model
     from models import save_pretrained
     from tests.helpers.texts import inflected_lines as text
     from training.tokenizer_training import train_vocabulary
 
-    train_vocabulary(text(100), "wordpiece", 60, tmp_path / "pieces")
+    train_vocabulary(text(100), vocabulary, 60, tmp_path / "pieces")
     save_pretrained(build(SMALL, seed=0), tmp_path / "m", tokenizer_from=tmp_path / "pieces")
-    assert load_model(str(tmp_path / "m")).network.config.model_type == "albert"
+    model = load_model(str(tmp_path / "m"), task="text-classification", texts=2)
+    assert model.network.config.model_type == "albert"
+    assert model.tokenizer.kind == kind
