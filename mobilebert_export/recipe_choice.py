@@ -13,7 +13,7 @@ from mobilebert_export.accuracy_budget import Budget
 from mobilebert_export.decision_changes import DecisionChanges
 from mobilebert_export.verification import Verification, VerificationError
 from quantize.product_noise import ProductForm
-from quantize.recipes import Recipe, ladder
+from quantize.recipes import Recipe, recipes_to_try
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def choose(
         VerificationError: none passes; it names each with its failures.
     """
     rejected: list[Rejected] = []
-    recipes = ladder(first)
+    recipes = recipes_to_try(first)
     pairs = 0
     for recipe in recipes:
         try:

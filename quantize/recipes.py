@@ -207,7 +207,7 @@ FALLBACKS: dict[str, tuple[Recipe, ...]] = {
 }
 
 
-def ladder(recipe: Recipe) -> tuple[Recipe, ...]:
+def recipes_to_try(recipe: Recipe) -> tuple[Recipe, ...]:
     """A recipe, and those that are tried in its place, the fastest first, all with its tolerance."""
     others = FALLBACKS.get(recipe.name, ())
     return (recipe, *(replace(other, tolerance=recipe.tolerance) for other in others))

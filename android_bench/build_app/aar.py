@@ -12,6 +12,7 @@ import sys
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from android_bench.build_app import apk, java
@@ -48,14 +49,7 @@ class Coordinates:
     @classmethod
     def read(cls) -> "Coordinates":
         """Read library/build.gradle; a missing line is a `BuildError`."""
-        text = (LIBRARY / "build.gradle").read_text(encoding="utf-8")
-
-        def value(name: str) -> str:
-            found = re.search(rf"^\s*{name}\s+(?:=\s*)?'?([^'\s]+)'?\s*$", text, re.MULTILINE)
-            if not found:
-                raise java.BuildError(f"{LIBRARY / 'build.gradle'} has no {name}")
-            return found[1]
-
+        value = partial(java.gradle_value, LIBRARY / "build.gradle")
         return cls(
             group=value("groupId"),
             name=value("artifactId"),

@@ -6,13 +6,13 @@ bridge to it were packaged, and says on screen which runtime it lacks. Numbers s
 app/build.gradle, so the two builds cannot drift apart.
 """
 
-import re
 import shutil
 import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from android_bench.build_app import java, native
@@ -39,14 +39,7 @@ class Settings:
     @classmethod
     def read(cls) -> "Settings":
         """Read app/build.gradle; a missing line is a `BuildError`."""
-        text = (APP / "build.gradle").read_text(encoding="utf-8")
-
-        def value(name: str) -> str:
-            found = re.search(rf"^\s*{name}\s+'?([^'\s]+)'?\s*$", text, re.MULTILINE)
-            if not found:
-                raise java.BuildError(f"{APP / 'build.gradle'} has no {name}")
-            return found[1]
-
+        value = partial(java.gradle_value, APP / "build.gradle")
         return cls(
             package=value("applicationId"),
             min_sdk=int(value("minSdk")),

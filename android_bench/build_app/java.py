@@ -1,6 +1,7 @@
 """Compile and run Java with the machine's JDK and the fetched tools; the plain way beside Gradle."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -84,3 +85,16 @@ def undex(code: Path, jar: Path, enjarify: Path) -> None:
     """Turn Dalvik code back into class files: what ships can then be tested on a JVM."""
     path = {"PYTHONPATH": str(enjarify)}
     run([sys.executable, "-m", "enjarify.main", "-f", "-o", jar, code], path)
+
+
+def gradle_value(script: Path, name: str) -> str:
+    """The value of a line `name value` or `name = value` of a build.gradle.
+
+    Raises:
+        BuildError: there is no such line.
+    """
+    text = script.read_text(encoding="utf-8")
+    found = re.search(rf"^\s*{name}\s+(?:=\s*)?'?([^'\s]+)'?\s*$", text, re.MULTILINE)
+    if not found:
+        raise BuildError(f"{script} has no {name}")
+    return found[1]
