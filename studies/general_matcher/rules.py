@@ -201,6 +201,32 @@ FIRMS = [
 ]
 
 
+ACTIVITIES = [
+    "learn a language", "lose weight", "gain weight", "start a business", "make money online", "find a job",
+    "write a book", "study for an exam", "get a visa", "buy a house", "rent a flat", "sell a used car",
+    "fix a slow computer", "recover a deleted file", "reset a password", "close an account", "delete a photo",
+    "sleep better", "stop smoking", "quit drinking", "make new friends", "get over a breakup", "ask someone out",
+    "propose to a girlfriend", "raise a child", "train a puppy", "adopt a cat", "grow tomatoes", "cook rice",
+    "bake bread", "lose belly fat", "build muscle", "run a marathon", "learn to swim", "play the guitar",
+    "improve handwriting", "speak in public", "prepare for an interview", "write a resume", "get a promotion",
+    "become a pilot", "become a doctor", "become a data scientist", "study abroad", "get a scholarship",
+    "invest in stocks", "save money", "pay less tax", "open a bank account", "get a loan", "travel alone",
+    "book a cheap flight", "learn programming", "build a website", "make an app", "edit a video", "root a phone",
+    "unlock a phone", "block a number", "hack a game", "remove a virus", "install a printer", "connect to wifi",
+    "grow taller", "get rid of acne", "treat a cold", "cure a hangover", "reduce stress", "control anger",
+    "become more confident", "stop procrastinating", "wake up early", "read faster", "remember names",
+    "improve English", "learn to draw", "paint a room", "clean a carpet", "remove a stain", "unclog a drain",
+    "change a tyre", "drive in snow", "get a driving licence", "sue a company", "write a contract",
+    "register a trademark", "patent an idea", "move to another country", "get citizenship", "join the army",
+    "meet a celebrity", "get more followers", "publish a paper", "choose a university", "drop out of college",
+]  # fmt: skip
+QUALITIES = ["best", "cheapest", "fastest", "easiest", "safest", "worst", "most effective", "most popular"]
+GROUPS = [
+    "beginners", "students", "women", "men", "children", "teenagers", "old people", "engineers", "foreigners",
+    "introverts", "teachers", "parents", "doctors", "tourists", "developers", "immigrants", "athletes",
+]  # fmt: skip
+
+
 def plural(noun: str) -> str:
     """The plural of a noun of `PEOPLE`."""
     odd = {
@@ -298,6 +324,11 @@ def rule_question(draw: random.Random, topics: list[str]) -> str:
         "c": pick(COUNTRIES),
         "f": pick(FIRMS),
         "n": str(draw.randint(2, 30)),
+        "a": pick(ACTIVITIES),
+        "b": pick(ACTIVITIES),
+        "q": pick(QUALITIES),
+        "g": pick(GROUPS),
+        "d": pick(COUNTRIES),
     }
     form = pick(
         (
@@ -331,6 +362,60 @@ def rule_question(draw: random.Random, topics: list[str]) -> str:
             "Why do people hate {t}?",
             "How do I improve my {t} skills?",
             "What are the most common mistakes in {t}?",
+            "How do I {a}?",
+            "How can I {a}?",
+            "How can I {a} in {n} days?",
+            "How can I {a} without spending money?",
+            "What is the {q} way to {a}?",
+            "What's the {q} way to {a} in {c}?",
+            "What are some tips to {a}?",
+            "Is it possible to {a} after the age of {n}?",
+            "Is it hard to {a}?",
+            "Should I {a} or {b}?",
+            "Why is it so difficult to {a}?",
+            "Why do {g} want to {a}?",
+            "How long does it take to {a}?",
+            "How much does it cost to {a} in {c}?",
+            "Where can {g} {a} in {c}?",
+            "What should I do before I {a}?",
+            "What should I do if I can't {a}?",
+            "Can {g} {a}?",
+            "What happens if you {a}?",
+            "What is your experience when you {a}?",
+            "I want to {a}. Where should I start?",
+            "I am {n} years old. Is it too late to {a}?",
+            "Which is better, {c} or {d}, to {a}?",
+            "What are the {q} books on {t}?",
+            "What is the {q} {t} for {g}?",
+            "What do {g} think of {t}?",
+            "What is {t} known for?",
+            "What are some facts about {t} that most people don't know?",
+            "Who is better, {t} or {u}?",
+            "Why is {t} not popular in {c}?",
+            "Why does {c} support {d}?",
+            "Will there be a war between {c} and {d}?",
+            "Is {c} safe for {g}?",
+            "What is the {q} place to visit in {c}?",
+            "What is the {q} university in {c} for {t}?",
+            "How is life in {c} compared to {d}?",
+            "How do I move from {c} to {d}?",
+            "How can I get from {t} to {u}?",
+            "How do {g} in {c} {a}?",
+            "How does {f} make money?",
+            "How do I contact {f}?",
+            "What is the interview process at {f} like?",
+            "Is {f} better than {t}?",
+            "What would the world be like without {t}?",
+            "Did {t} really happen?",
+            "How did {t} die?",
+            "How did {t} become famous?",
+            "What does {t} mean?",
+            "What is the meaning of {t} in {u}?",
+            "What is the future of {t} in {c}?",
+            "How has {t} changed your life?",
+            "What made you like {t}?",
+            "What are your views on {t}?",
+            "Does anyone know where {t} is?",
         )
     )
     return form.format(**slots)

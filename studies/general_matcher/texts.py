@@ -28,8 +28,8 @@ SEED = 20261122
 HELD_OUT_INTENTS = 50
 WORDS = range(5, 31)
 LONGEST_WORDS, LONGEST_CHARACTERS = 32, 220
-QUOTA = {"wiki": 44_000, "longtail": 14_000, "gutenberg": 8_000, "trecqa": 16_000}
-RULED = {"caption": 9_000, "headline": 4_000, "rule_question": 20_000}
+QUOTA = {"wiki": 18_000, "longtail": 6_000, "gutenberg": 4_000, "trecqa": 8_000}
+RULED = {"caption": 6_000, "headline": 4_000, "rule_question": 40_000}
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -57,13 +57,17 @@ def main(
     ] = "matcher-open-m",
     cache: Cache = CACHE,
     shared: Shared = SHARED,
+    begin: Annotated[
+        str | None,
+        Option("--from", help="Model whose trunk to go on from, in the place of pruning; give --joint 0 with it."),
+    ] = None,
     joint: Annotated[float, Option(min=0, help="Seconds of the first stage.")] = 900,
     vectors: Annotated[float, Option(min=0, help="Seconds of the second stage.")] = 1800,
     transfer_rate: Annotated[float, Option(help="Peak rate of joint.")] = 3e-4,
     rate: Annotated[float, Option(help="Peak rate of vectors.")] = 3e-4,
     size: Annotated[int, Option(min=2, help="Labelled texts a batch.")] = 96,
     noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.25,
-    share: Annotated[float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet.")] = 0.5,
+    share: Annotated[float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet. 1: MPNet is not read.")] = 0.5,
     fresh: Annotated[float, Option(min=0, max=1, help="Share of batches that only MiniLM has read.")] = 0.5,
     seed: Annotated[int, Option(help="Of the embedding's fit, batches and misspellings.")] = 0,
     threads: Threads = 1,
@@ -75,12 +79,12 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     master, folder = seated_teacher(config, texts, out)
     known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
-    if not (out / "pruned").is_dir():
+    if begin is None and not (out / "pruned").is_dir():
         counts = counted(known, config.vocab_size)
         seen = [known.batch(rows) for rows in np.arange(HELD, HELD + PRUNED_ON).reshape(-1, 50)]
         pruned = prune(master, config, counts, seen, EMBEDDING_STEPS, seed)
         save_pretrained(pruned, out / "pruned", tokenizer_from=folder)
-    student = encoder_of(load_pretrained(out / "pruned"))
+    student = encoder_of(load_pretrained(begin or out / "pruned"))
     lessons = Lessons(master, student, known, shared / "data", cache, seed)
     progress = Run(out, student)
     todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]
@@ -148,7 +152,7 @@ class Lessons:
         return value + sentence, parts | more
 
     def mixed(self, targets: Targets, fresh: float, size: int) -> Draw:
-        """Labelled batches, half of them of near texts, and among them batches that only MiniLM reads.
+        """Labelled batches and among them batches that only MiniLM reads; half of the windows of near texts.
 
         The latter have their numbers below zero: −1 − text.
         """
@@ -159,7 +163,7 @@ class Lessons:
             draw = generator(f"{seed} {step}")
             near = near_texts(self.cache, draw)
             labelled = window(targets.rows, known.lengths, size, (seed, 9, step), near)
-            plain = window(known.usable, known.lengths, size, (seed, 10, step))
+            plain = window(known.usable, known.lengths, size, (seed, 10, step), near)
             count = round(WINDOW * fresh)
             both = labelled[: WINDOW - count] + [-1 - rows for rows in plain[:count]]
             draw.shuffle(both)

@@ -70,21 +70,23 @@ class Targets:
     Args:
         cache: holds a folder of shards for each teacher.
         count: texts in all.
-        share: of the near teacher (the one whose layers the student imitates) in the sum of both.
+        share: of the near teacher (the one whose layers the student imitates) in the sum of both; with 1,
+            the wide teacher's vectors are not needed.
     """
 
     def __init__(
         self, cache: Path, count: int, share: float, near: str = "minilm", wide: str = "mpnet"
     ) -> None:
         self.cache, self.count, self.share, self.near, self.wide = cache, count, share, near, wide
-        path = cache / f"map-{wide}-{near}.npy"
-        if not path.is_file():
-            theirs, there = load_shards(cache / wide, count)
-            close, both = load_shards(cache / near, count)
-            both = there & both
-            order = np.concatenate([np.flatnonzero(both), np.flatnonzero(there & ~both)])
-            np.save(path, fit_target_map(theirs[order], close[both]))
-        self.map = np.load(path)
+        if share < 1:
+            path = cache / f"map-{wide}-{near}.npy"
+            if not path.is_file():
+                theirs, there = load_shards(cache / wide, count)
+                close, both = load_shards(cache / near, count)
+                both = there & both
+                order = np.concatenate([np.flatnonzero(both), np.flatnonzero(there & ~both)])
+                np.save(path, fit_target_map(theirs[order], close[both]))
+            self.map = np.load(path)
         self.shards = -1
         self.refresh()
 
@@ -94,12 +96,14 @@ class Targets:
         if shards == self.shards:
             return
         self.shards = shards
-        theirs, there = load_shards(self.cache / self.wide, self.count)
-        close, both = load_shards(self.cache / self.near, self.count)
-        self.there = there & both
-        self.values = np.zeros((self.count, self.map.shape[1]), np.float32)
+        close, self.there = load_shards(self.cache / self.near, self.count)
+        if self.share < 1:
+            theirs, both = load_shards(self.cache / self.wide, self.count)
+            self.there &= both
+        self.values = np.zeros(close.shape, np.float32)
         blend = self.share * close[self.there].astype(np.float32)
-        blend += (1 - self.share) * mapped(theirs[self.there], self.map)
+        if self.share < 1:
+            blend += (1 - self.share) * mapped(theirs[self.there], self.map)
         self.values[self.there] = blend / np.linalg.norm(blend, axis=1, keepdims=True)
 
     @property
