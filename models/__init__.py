@@ -2,6 +2,7 @@
 
 from mobilebert_runtime.errors import ModelError
 from models.config import EncoderConfig
+from models.embedding_matcher import EmbeddingMatcher
 from models.heads import HEADS, PairClassifier, PretrainingHead, SpanQA, TokenClassifier, build
 from models.inventory import inventory
 from models.matcher_settings import MatcherSettings
@@ -10,6 +11,7 @@ from models.presets import PRESETS, preset
 from models.pretrained import (
     SHIPPED_MATCHERS,
     load_classifier,
+    load_pair_network,
     load_pretrained,
     read_config,
     save_pretrained,
@@ -22,6 +24,7 @@ __all__ = [
     "HEADS",
     "PRESETS",
     "SHIPPED_MATCHERS",
+    "EmbeddingMatcher",
     "EncoderConfig",
     "MatcherSettings",
     "ModelError",
@@ -36,6 +39,7 @@ __all__ = [
     "inventory",
     "load_classifier",
     "load_embedder",
+    "load_pair_network",
     "load_pretrained",
     "packaged_directory",
     "preset",

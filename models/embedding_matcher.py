@@ -36,6 +36,8 @@ class EmbeddingMatcher(nn.Module):
         ModelError: the encoder's embeddings are of another kind.
     """
 
+    num_labels = 2  # different, same
+
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
         if encoder.config.model_type not in MODEL_TYPES:
@@ -122,6 +124,19 @@ class AlignmentHead(nn.Module):
         penalty = F.softplus(self.mix(features)) - F.softplus(self.mix(torch.zeros_like(features)))
         counts = self.share * torch.sigmoid(STEEPNESS * (cosine - NEAR))
         return self.scale.abs() * cosine + self.shift - counts * F.relu(penalty)[:, 0]
+
+    def rescale(self, slope: float, offset: float) -> None:
+        """Make every logit `slope` times what it was, plus `offset`.
+
+        Raises:
+            ValueError: a slope that is not above 0 would turn the order of the pairs round.
+        """
+        if not slope > 0:
+            raise ValueError(f"slope {slope}: expected a number above 0")
+        with torch.no_grad():
+            for part in (self.scale, self.shift, self.share):
+                part.mul_(slope)
+            self.shift.add_(offset)
 
     def _lack(self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor) -> Tensor:
         """By how much each token's best partner in the other text misses it, (B, S, spaces)."""

@@ -122,7 +122,27 @@ def load_classifier(directory: str | Path, *, num_labels: int | None = None, see
     Raises:
         ModelError: as there, or the directory holds an encoder without a classifier or another head.
     """
+    return _classifier(load_pretrained(directory, num_labels=num_labels, seed=seed), directory)
+
+
+def load_pair_network(
+    directory: str | Path, *, num_labels: int | None = None, seed: int = 0
+) -> PairClassifier | EmbeddingMatcher:
+    """`load_pretrained` of a directory that must hold a network whose logits decide about pairs.
+
+    Raises:
+        ModelError: as there, or the directory holds another network, or an embedding matcher, which tells two
+            classes apart, where `num_labels` is another number.
+    """
     model = load_pretrained(directory, num_labels=num_labels, seed=seed)
+    if not isinstance(model, EmbeddingMatcher):
+        return _classifier(model, directory)
+    if num_labels not in (None, model.num_labels):
+        raise ModelError(f"{directory}: an embedding matcher tells two classes apart, not {num_labels}")
+    return model
+
+
+def _classifier(model: nn.Module, directory: str | Path) -> PairClassifier:
     if not isinstance(model, PairClassifier):
         raise ModelError(
             f"{directory}: holds a {type(model).__name__}, not a pair classifier; use train-matcher"

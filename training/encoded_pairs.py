@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import PairClassifier
+from models import EmbeddingMatcher, PairClassifier
 from training.batches import Batch
 from training.inference import predict
 
@@ -48,14 +48,14 @@ def swap_flags(batch: Batch) -> np.ndarray:
 
 
 def predict_logits(
-    model: PairClassifier,
+    model: PairClassifier | EmbeddingMatcher,
     tokenizer: PairTokenizer,
     pairs: Sequence[Pair],
     *,
     seq_len: int = 128,
     batch_size: int = 128,
 ) -> np.ndarray:
-    """Logits (N, num_labels) float32 of a PyTorch pair classifier."""
+    """Logits (N, num_labels) float32 of a PyTorch network that decides about pairs."""
     encoded = tokenizer.ids(pairs, seq_len)
     if not encoded:
         return np.zeros((0, model.num_labels), np.float32)

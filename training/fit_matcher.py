@@ -94,6 +94,7 @@ def fit(
     Raises:
         ResumeError: `out` holds a checkpoint of another configuration.
     """
+    matcher.begin(examples.pairs, examples.labels)
     prepared = matcher.prepare(examples.pairs)
     targets = torch.from_numpy(examples.labels)
 

@@ -9,6 +9,11 @@ import torch
 from torch import Tensor, nn
 
 
+def logits_of(output: Tensor | tuple[Tensor, ...]) -> Tensor:
+    """The logits of a network that returns them alone, or first, as an embedding matcher."""
+    return output if isinstance(output, Tensor) else output[0]
+
+
 def predict(
     network: nn.Module,
     lengths: Sequence[int],
@@ -23,10 +28,10 @@ def predict(
         network: on any device.
         lengths: of each example, in tokens.
         collate: the inputs of some examples.
-        forward: from inputs to (B, …); the network itself without it.
+        forward: from inputs to (B, …); without it the network's logits.
         batch_size: examples at once.
     """
-    compute = forward or (lambda inputs: network(**inputs))
+    compute = forward or (lambda inputs: logits_of(network(**inputs)))
     found: list[tuple[np.ndarray, Tensor]] = []
     for index, inputs in batches_by_length(network, lengths, collate, batch_size):
         found.append((index, compute(inputs).cpu()))

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from matching.data.datasets import TrainSet, find_data, training_part
-from matching.evaluation.score_calibration import fit_settings
 from mobilebert_runtime.files import refuse_finished
 from training.fit_matcher import fit, loop_config, settings_of
 from training.matchers import build_matcher
@@ -60,7 +59,7 @@ def train_matcher(
     config = loop_config(changed, len(examples), seed)
 
     def keep() -> None:
-        matcher.save(out / "model", fit_settings(matcher.predict(dev.pairs), dev.labels))
+        matcher.save(out / "model", matcher.fit_settings(dev.pairs, dev.labels))
 
     fit(matcher, examples, dev, config, out, swap=changed.swap, metadata=metadata, keep=keep)
     return out / "model"

@@ -16,12 +16,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import models
+from matching.evaluation.score_calibration import fit_settings, fit_slope_and_offset
 from matching.word_level.word_vectors import WordVectors
 from matching.word_level.words import pad, words
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import MatcherSettings, PairClassifier
+from models import EmbeddingMatcher, MatcherSettings, PairClassifier
 from models.word_level.bimpm import BiMPM, BiMPMConfig
 from models.word_level.esim import ESIM, ESIMConfig
 from models.word_level.matcher_network import RecurrentMatcherNetwork, WordMatcherNetwork
@@ -69,6 +70,13 @@ class Matcher(ABC):
     @abstractmethod
     def save(self, directory: Path, settings: MatcherSettings | None = None) -> None:
         """Write a directory that `load_matcher` reads; an existing one is replaced at the end."""
+
+    def begin(self, pairs: Sequence[Pair], labels: np.ndarray) -> None:
+        """What comes before the first step on N pairs and their (N,) classes: nothing in most matchers."""
+
+    def fit_settings(self, pairs: Sequence[Pair], labels: np.ndarray) -> MatcherSettings:
+        """Decision settings, fitted on N pairs and their (N,) classes."""
+        return fit_settings(self.predict(pairs), labels)
 
     @property
     def trainable_parameters(self) -> int:
@@ -151,12 +159,17 @@ class WordMatcher(Matcher):
 
 
 class EncoderMatcher(Matcher):
-    """A BERT-like cross-encoder over word pieces."""
+    """A BERT-like cross-encoder over word pieces, or an embedding matcher."""
 
-    network: PairClassifier
+    network: PairClassifier | EmbeddingMatcher
 
     def __init__(
-        self, network: PairClassifier, source: Path, *, arch: str, max_tokens: int = TRAIN_LENGTH
+        self,
+        network: PairClassifier | EmbeddingMatcher,
+        source: Path,
+        *,
+        arch: str,
+        max_tokens: int = TRAIN_LENGTH,
     ) -> None:
         self.arch, self.network, self.max_tokens = arch, network, max_tokens
         self.source = source  # whose tokenizer goes into saved directories
@@ -173,6 +186,20 @@ class EncoderMatcher(Matcher):
     def predict(self, pairs: Sequence[Pair]) -> np.ndarray:
         """See `Matcher.predict`; pairs are read up to 128 word pieces."""
         return predict_logits(self.network, self.tokenizer, pairs)
+
+    def begin(self, pairs: Sequence[Pair], labels: np.ndarray) -> None:
+        """See `Matcher.begin`: an embedding matcher starts from a logistic regression on its own logit.
+
+        Its scale and threshold are single numbers, which training's small steps would hardly move: the
+        vectors would have to move instead.
+        """
+        if isinstance(self.network, EmbeddingMatcher):
+            self.network.head.rescale(*fit_slope_and_offset(self.predict(pairs), labels))
+
+    def fit_settings(self, pairs: Sequence[Pair], labels: np.ndarray) -> MatcherSettings:
+        """See `Matcher.fit_settings`; an embedding matcher's with an offset."""
+        offset = isinstance(self.network, EmbeddingMatcher)
+        return fit_settings(self.predict(pairs), labels, offset=offset)
 
     def save(self, directory: Path, settings: MatcherSettings | None = None) -> None:
         """See `Matcher.save`: a model directory in Hugging Face's layout."""
@@ -191,7 +218,8 @@ def build_matcher(
     """An untrained matcher, or one to go on with.
 
     Args:
-        arch: one of `ARCHITECTURES`, or a directory of a trained matcher or encoder.
+        arch: one of `ARCHITECTURES`, the name of a shipped matcher, or a directory of a trained matcher or
+            encoder.
         num_labels: classes.
         seed: of random weights.
         init: model directory that a BERT-like architecture starts from; without it bert-tiny is random.
@@ -218,15 +246,16 @@ def build_matcher(
             raise ModelError(f"{init}: is not a {arch} ({found}); expected {models.preset(arch)}")
     if arch in ENCODERS:
         source = init or models.packaged_directory(arch)
+    elif arch in ("shipped", *models.SHIPPED_MATCHERS):
+        source = models.find_directory(arch)
     elif Path(arch).is_dir():
         if (Path(arch) / _CONFIG_FILE).is_file():
             return load_matcher(Path(arch), vectors=vectors)
         source = Path(arch)
     else:
-        raise ModelError(
-            f"architecture {arch!r} is unknown; expected one of {', '.join(ARCHITECTURES)}, or a directory"
-        )
-    made = models.load_classifier(source, num_labels=num_labels, seed=seed)
+        names = ", ".join((*ARCHITECTURES, *models.SHIPPED_MATCHERS))
+        raise ModelError(f"architecture {arch!r} is unknown; expected one of {names}, or a directory")
+    made = models.load_pair_network(source, num_labels=num_labels, seed=seed)
     return EncoderMatcher(made, source, arch=arch if arch in ENCODERS else source.name, max_tokens=max_tokens)
 
 
@@ -239,7 +268,7 @@ def load_matcher(directory: Path, *, vectors: WordVectors | None = None) -> Matc
     directory = Path(directory)
     path = directory / _CONFIG_FILE
     if not path.is_file():
-        return EncoderMatcher(models.load_classifier(directory), directory, arch=directory.name)
+        return EncoderMatcher(models.load_pair_network(directory), directory, arch=directory.name)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         network, config = WORD_NETWORKS[values["arch"]]

@@ -29,6 +29,7 @@ from mobilebert_runtime.errors import OptionError
 from models.layers import Encoder
 from training.batches import BatchSource, Tensors, unit_counts
 from training.checkpoint import Checkpoint, whole_state
+from training.inference import logits_of
 from training.record import Record
 from training.training_config import OPTIMISERS, LossNormalizers, TrainingConfig, require_bf16
 
@@ -134,7 +135,7 @@ def supervised(criterion: Callable[[Tensor, Tensor], Tensor]) -> Loss:
 
     def loss(network: nn.Module, batch: Tensors, normalizers: LossNormalizers) -> tuple[Tensor, Parts]:
         inputs = {key: value for key, value in batch.items() if key != "labels"}
-        return criterion(network(**inputs).float(), batch["labels"]) * normalizers.sequences, {}
+        return criterion(logits_of(network(**inputs)).float(), batch["labels"]) * normalizers.sequences, {}
 
     return loss
 

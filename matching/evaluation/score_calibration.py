@@ -53,9 +53,46 @@ def fit_threshold(probabilities: np.ndarray, labels: np.ndarray, weights: np.nda
     return float(cuts[best][np.argmin(np.abs(cuts[best] - 0.5))])
 
 
-def fit_settings(logits: np.ndarray, labels: np.ndarray) -> MatcherSettings:
-    """Decision settings of a two-class matcher; of more classes the temperature alone."""
+def fit_slope_and_offset(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """Slope a > 0 and offset b for which sigmoid(a d + b) has the least negative log-likelihood.
+
+    Platt scaling, on the difference d of the two logits.
+
+    Args:
+        logits: (N, 2).
+        labels: (N,) 0 or 1.
+    """
+    difference = np.subtract(*np.asarray(logits, np.float64).T[::-1])
+    sign = 2 * np.asarray(labels) - 1
+
+    def nll(given: np.ndarray) -> tuple[float, np.ndarray]:
+        margin = sign * (given[0] * difference + given[1])
+        pull = -sign * expit(-margin)
+        gradient = np.array([pull @ difference, pull.sum()])
+        return float(np.logaddexp(0, -margin).mean()), gradient / len(sign)
+
+    slope, offset = minimize(nll, (1.0, 0.0), jac=True, bounds=((1e-3, 1e3), (-1e3, 1e3))).x
+    return float(slope), float(offset)
+
+
+def fit_settings(logits: np.ndarray, labels: np.ndarray, *, offset: bool = False) -> MatcherSettings:
+    """Decision settings of a two-class matcher; of more classes the temperature alone.
+
+    Args:
+        logits: (N, C).
+        labels: (N,) class indices.
+        offset: also fit what is added to the log-odds, the same in every length-divergence category. The
+            logits of a classifier that was trained on such pairs need none; a cosine's do.
+    """
     logits, labels = logits.astype(np.float64), np.asarray(labels, np.int64)
+    if offset:
+        slope, added = fit_slope_and_offset(logits, labels)
+        scores = expit(slope * (logits[:, 1] - logits[:, 0]) + added)
+        return MatcherSettings(
+            temperature=1 / slope,
+            threshold=fit_threshold(scores, labels),
+            length_shift=LengthShift((0.0,) * 3, (added,) * 4).to_json(),
+        )
     temperature = fit_temperature(logits, labels)
     if logits.shape[1] != 2:
         names = tuple(f"class {i}" for i in range(logits.shape[1]))
@@ -64,7 +101,9 @@ def fit_settings(logits: np.ndarray, labels: np.ndarray) -> MatcherSettings:
     return MatcherSettings(temperature=temperature, threshold=fit_threshold(probabilities, labels))
 
 
-def fit_debiased_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthPrior) -> MatcherSettings:
+def fit_debiased_settings(
+    logits: np.ndarray, dev: LabelledPairs, prior: LengthPrior, *, offset: bool = False
+) -> MatcherSettings:
     """Decision settings of a two-class matcher for pairs whose length divergence says nothing of the label.
 
     Development pairs have the training pairs' bias. Each counts p(y) / p(y | c), as in `LengthPrior.ratios`,
@@ -81,6 +120,7 @@ def fit_debiased_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthP
         logits: (N, 2).
         dev: N development pairs.
         prior: of the training pairs.
+        offset: as in `fit_settings`: a third term of the log-odds, the same in every category.
     """
     pairs, labels = dev
     difference = np.subtract(*np.asarray(logits, np.float64).T[::-1])
@@ -88,14 +128,15 @@ def fit_debiased_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthP
     weights = prior.rebalancing_weights(pairs, labels)
 
     def nll(given: np.ndarray) -> tuple[float, np.ndarray]:
-        margin = sign * (given[0] * difference + given[1] * shift)
+        margin = sign * (given[0] * difference + given[1] * shift + given[2])
         pull = -weights * sign * expit(-margin)
-        gradient = np.array([pull @ difference, pull @ shift])
+        gradient = np.array([pull @ difference, pull @ shift, pull.sum()])
         return float(weights @ np.logaddexp(0, -margin)) / len(labels), gradient / len(labels)
 
-    steepness, share = minimize(nll, (1.0, 0.5), jac=True, bounds=((1e-3, 1e3), (0.0, 1.0))).x
-    added = share * (prior.overall - np.asarray(prior.log_odds))
-    debiased = expit(steepness * difference + share * shift)
+    bounds = ((1e-3, 1e3), (0.0, 1.0), (-1e3, 1e3) if offset else (0.0, 0.0))
+    steepness, share, constant = minimize(nll, (1.0, 0.5, 0.0), jac=True, bounds=bounds).x
+    added = share * (prior.overall - np.asarray(prior.log_odds)) + constant
+    debiased = expit(steepness * difference + share * shift + constant)
     return MatcherSettings(
         temperature=float(1 / steepness),
         threshold=fit_threshold(debiased, labels, weights),
@@ -104,7 +145,12 @@ def fit_debiased_settings(logits: np.ndarray, dev: LabelledPairs, prior: LengthP
 
 
 def refit(
-    given: MatcherSettings, logits: np.ndarray, dev: LabelledPairs, prior: LengthPrior | None = None
+    given: MatcherSettings,
+    logits: np.ndarray,
+    dev: LabelledPairs,
+    prior: LengthPrior | None = None,
+    *,
+    offset: bool = False,
 ) -> MatcherSettings:
     """A matcher's settings with its decision fitted anew; the names and the positive label stay.
 
@@ -113,10 +159,14 @@ def refit(
         logits: (N, C).
         dev: N development pairs; of two classes, label 1 is the positive one.
         prior: of the training pairs, where the decision is to be debiased.
+        offset: as in `fit_settings`.
     """
     if len(given.labels) == 2:
         logits = logits[:, [1 - given.positive, given.positive]]
-    fitted = fit_debiased_settings(logits, dev, prior) if prior else fit_settings(logits, dev.labels)
+    if prior:
+        fitted = fit_debiased_settings(logits, dev, prior, offset=offset)
+    else:
+        fitted = fit_settings(logits, dev.labels, offset=offset)
     return replace(fitted, labels=given.labels, positive=given.positive)
 
 

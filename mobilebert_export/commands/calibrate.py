@@ -22,6 +22,8 @@ def calibrate(
 ) -> None:
     """Fit temperature and threshold on dev.tsv, and write them to MODEL/matcher.json.
 
+    Of an embedding matcher, whose logits are a cosine's, also an offset of the log-odds.
+
     With --debias development pairs are weighted so that their length divergence says nothing of the label,
     and what of the training pairs' length prior the matcher still has is taken out of its score: a number
     added to the log-odds by length-divergence category, which every runtime of ours applies.
@@ -39,7 +41,7 @@ def calibrate(
     from training.encoded_pairs import predict_logits
 
     torch.set_num_threads(threads)
-    network, tokenizer = models.load_classifier(model), PairTokenizer.load(model)
+    network, tokenizer = models.load_pair_network(model), PairTokenizer.load(model)
     if network.num_labels != 2:
         raise models.ModelError(f"{model}: has {network.num_labels} labels; this fits matchers of two")
     given = models.MatcherSettings.load(model, positive)
@@ -51,10 +53,15 @@ def calibrate(
     with replacing(model / "matcher.json", force=force) as partial:
         with Console(stderr=True).status(f"scoring {len(dev.pairs):,} pairs"):
             logits = predict_logits(network, tokenizer, dev.pairs)
-        settings = refit(given, logits, dev, prior)
+        offset = isinstance(network, models.EmbeddingMatcher)
+        settings = refit(given, logits, dev, prior, offset=offset)
         settings.write(partial)
     console = Console()
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")
     if settings.length_shift:
-        added = ", ".join(f"{value:+.3f}" for value in settings.length_shift["added"])
-        console.print(f"added to the log-odds in CAT1 to CAT4: {added}")
+        added = settings.length_shift["added"]
+        if len(set(added)) == 1:
+            console.print(f"added to the log-odds: {added[0]:+.3f}")
+        else:
+            shown = ", ".join(f"{value:+.3f}" for value in added)
+            console.print(f"added to the log-odds in CAT1 to CAT4: {shown}")

@@ -18,7 +18,9 @@ def train_matcher(
     arch: Annotated[
         str,
         opt.MODEL,
-        Option(help="minilm, bert-tiny, matchpyramid, bimpm, esim, or a model directory to start from."),
+        Option(
+            help="minilm, bert-tiny, matchpyramid, bimpm, esim; or to start from: a shipped matcher, a directory."
+        ),
     ] = "minilm",
     train_set: Annotated[
         str, Option(help="original, or adversarial: without length-divergence bias.")

@@ -38,7 +38,9 @@ def main(
     found = vectors[rows].astype(np.float32)
     if teacher == "mpnet":
         found = mapped(found, Targets(cache, count, 0.0).map)
-    index = faiss.index_factory(found.shape[1], f"IVF{cells},Flat" if cells > 1 else "Flat", faiss.METRIC_INNER_PRODUCT)
+    index = faiss.index_factory(
+        found.shape[1], f"IVF{cells},Flat" if cells > 1 else "Flat", faiss.METRIC_INNER_PRODUCT
+    )
     index.train(found)
     if cells > 1:
         index.nprobe = max(1, cells // 8)

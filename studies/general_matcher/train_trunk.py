@@ -59,7 +59,9 @@ def main(
     shared: Shared = SHARED,
     begin: Annotated[
         str | None,
-        Option("--from", help="Model whose trunk to go on from, in the place of pruning; give --joint 0 with it."),
+        Option(
+            "--from", help="Model whose trunk to go on from, in the place of pruning; give --joint 0 with it."
+        ),
     ] = None,
     joint: Annotated[float, Option(min=0, help="Seconds of the first stage.")] = 900,
     vectors: Annotated[float, Option(min=0, help="Seconds of the second stage.")] = 1800,
@@ -67,7 +69,9 @@ def main(
     rate: Annotated[float, Option(help="Peak rate of vectors.")] = 3e-4,
     size: Annotated[int, Option(min=2, help="Labelled texts a batch.")] = 96,
     noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.25,
-    share: Annotated[float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet. 1: MPNet is not read.")] = 0.5,
+    share: Annotated[
+        float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet. 1: MPNet is not read.")
+    ] = 0.5,
     fresh: Annotated[float, Option(min=0, max=1, help="Share of batches that only MiniLM has read.")] = 0.5,
     seed: Annotated[int, Option(help="Of the embedding's fit, batches and misspellings.")] = 0,
     threads: Threads = 1,

@@ -1,0 +1,113 @@
+"""Promise: an embedding matcher is trained, calibrated and evaluated by the commands that know pair classifiers."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import expit
+from torch.nn import functional as F
+
+from matching.evaluation.score_calibration import fit_settings, fit_slope_and_offset, probabilities
+from mobilebert_export.cli import main
+from models import MatcherSettings, build, load_pair_network, packaged_directory, save_pretrained
+from tests.helpers.toys import WORDS, write_pairs
+from tests.models.test_embedding_matcher import CONFIG, matcher, packed, texts
+from training.matcher_training import train_matcher
+from training.matchers import build_matcher, load_matcher
+
+
+def pairs_of(count, seed):
+    """Pairs of the same words in another order, and of other words."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 2, count)
+    found = []
+    for label in labels:
+        words = random.permutation(WORDS)
+        other = random.permutation(words[:4]) if label else words[4:8]
+        found.append((" ".join(words[:4]), " ".join(other)))
+    return found, labels
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Training, development and test pairs."""
+    for seed, (name, count) in enumerate((("train", 160), ("dev", 60), ("test", 60))):
+        write_pairs(tmp_path / f"{name}.tsv", *pairs_of(count, seed))
+    return tmp_path
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A small embedding matcher with random weights and a real tokenizer."""
+    made = build(CONFIG.__class__(**{**vars(CONFIG), "vocab_size": 30522}), "embedding_matcher", seed=0)
+    save_pretrained(
+        made, tmp_path / "model", tokenizer_from=packaged_directory("minilm"), settings=MatcherSettings()
+    )
+    return tmp_path / "model"
+
+
+def loss_of(directory, pairs, labels):
+    logits = torch.from_numpy(load_matcher(directory).predict(pairs))
+    return float(F.cross_entropy(logits, torch.from_numpy(labels)))
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as end:
+        main(list(map(str, arguments)))
+    assert end.value.code == 0
+
+
+def test_rescaled_head_gives_rescaled_logits():
+    network = matcher()
+    left, right = texts(2)
+    before = network(**packed(left, right, 40))[0][:, 1] * 2
+    network.head.rescale(1.7, -0.4)
+    assert torch.allclose(network(**packed(left, right, 40))[0][:, 1] * 2, 1.7 * before - 0.4, atol=1e-4)
+    with pytest.raises(ValueError, match="above 0"):
+        network.head.rescale(0.0, 1.0)
+
+
+def test_slope_and_offset_are_those_that_drew_the_labels():
+    random = np.random.default_rng(0)
+    d = random.normal(size=40_000)
+    labels = (random.random(len(d)) < expit(2.5 * d - 1.0)).astype(np.int64)
+    logits = np.stack([-d / 2, d / 2], 1)
+    slope, offset = fit_slope_and_offset(logits, labels)
+    assert slope == pytest.approx(2.5, abs=0.1)
+    assert offset == pytest.approx(-1.0, abs=0.1)
+    settings = fit_settings(logits, labels, offset=True)
+    found = probabilities(logits[:5], settings, [("a", "b")] * 5)
+    np.testing.assert_allclose(found, expit(slope * d[:5] + offset), rtol=1e-6)
+
+
+def test_it_learns_from_pairs_and_saves_what_it_learned(folder, model):
+    made = train_matcher(folder, folder / "run", arch=str(model), epochs=6, learning_rate=3e-3, threads=1)
+    pairs, labels = pairs_of(60, 2)
+    assert loss_of(made, pairs, labels) < loss_of(model, pairs, labels) - 0.05
+    settings = MatcherSettings.load(made)
+    assert len(set(settings.length_shift["added"])) == 1
+
+
+def test_it_begins_as_a_logistic_regression_on_its_logit(folder, model):
+    begun = build_matcher(str(model))
+    pairs, labels = pairs_of(200, 3)
+    begun.begin(pairs, labels)
+    slope, offset = fit_slope_and_offset(begun.predict(pairs), labels)
+    assert slope == pytest.approx(1.0, abs=0.02)
+    assert offset == pytest.approx(0.0, abs=0.02)
+
+
+def test_calibrate_fits_an_offset_and_evaluate_reads_it(folder, model):
+    run("calibrate", model, "--data", folder, "--force", "--threads", 1)
+    run("evaluate", model, "--data", folder / "test.tsv", "--json", folder / "record.json", "--threads", 1)
+    settings = MatcherSettings.load(model)
+    pairs, labels = pairs_of(60, 1)  # the development pairs
+    scores = probabilities(load_matcher(model).predict(pairs), settings, pairs)
+    assert scores.mean() == pytest.approx(labels.mean(), abs=0.01)  # which a temperature alone can't do
+    assert json.loads((folder / "record.json").read_text())["pairs"] == 60
+
+
+def test_three_classes_are_refused(model):
+    with pytest.raises(ValueError, match="two classes"):
+        load_pair_network(model, num_labels=3)
