@@ -71,7 +71,7 @@ class Matcher(ABC):
     def save(self, directory: Path, settings: MatcherSettings | None = None) -> None:
         """Write a directory that `load_matcher` reads; an existing one is replaced at the end."""
 
-    def begin(self, pairs: Sequence[Pair], labels: np.ndarray) -> None:
+    def begin(self, pairs: Sequence[Pair], labels: np.ndarray) -> None:  # noqa: B027 (most need nothing)
         """What comes before the first step on N pairs and their (N,) classes: nothing in most matchers."""
 
     def fit_settings(self, pairs: Sequence[Pair], labels: np.ndarray) -> MatcherSettings:

@@ -19,7 +19,7 @@ def train_matcher(
         str,
         opt.MODEL,
         Option(
-            help="minilm, bert-tiny, matchpyramid, bimpm, esim; or to start from: a shipped matcher, a directory."
+            help="minilm, bert-tiny, matchpyramid, bimpm, esim; to go on: a shipped matcher, a directory."
         ),
     ] = "minilm",
     train_set: Annotated[

@@ -1,4 +1,4 @@
-"""Promise: an embedding matcher is trained, calibrated and evaluated by the commands that know pair classifiers."""
+"""Promise: the commands that know pair classifiers train, calibrate and evaluate an embedding matcher."""
 
 import json
 
