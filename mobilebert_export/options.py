@@ -260,6 +260,7 @@ def _one_file(first: Path, second: Path) -> bool:
 
 INPUT_FILE = InputPath()
 INPUT_FOLDER = InputPath(("folder",))
+INPUT_FILE_OR_FOLDER = InputPath(("file", "folder"))
 PIPED = InputPath(stdin=True)
 MODEL = InputPath(("folder",), named=True)  # a directory, or a name that some registry knows
 NAMED_PATH = InputPath(("folder", "file"), named=True)  # folders, or RUN.json#NAME

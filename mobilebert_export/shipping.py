@@ -13,13 +13,26 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+# The shipped matcher that is fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
+GENERAL = "matcher-open-m"
+DEV_SHARE, DEV_PAIRS = (
+    0.2,
+    1000,
+)  # of one file of pairs: this share, and at most so many, are development pairs
+
+
 @dataclass(frozen=True)
 class ShipConfig:
     """The options of `mobilebert ship`."""
 
-    data: Annotated[Path, "Folder with train.tsv, dev.tsv and, to be measured on, test.tsv."]
+    data: Annotated[
+        Path,
+        "Folder with train.tsv, dev.tsv and, to be measured on, test.tsv; or one file of labelled pairs.",
+    ]
     out: Annotated[Path, "Folder of all of it; an interrupted run there is taken up again."]
-    matcher: Annotated[tuple[str, ...], "matcher-m or matcher-s (repeat for both). [both]"] = ()
+    matcher: Annotated[
+        tuple[str, ...], "matcher-open-m, or distilled: matcher-m, matcher-s (repeat for more)."
+    ] = (GENERAL,)
     teachers: Annotated[int, "Teachers, of seeds 0, 1, …; their answers are averaged."] = 1
     debias: Annotated[float, "Share of the length-divergence bias taken out of the targets; 1: all."] = 1.0
     quant: Annotated[str, "Of the artefacts, as in `export`."] = "int8"
@@ -44,22 +57,26 @@ def ship(config: ShipConfig, console: Console) -> None:
     from mobilebert_runtime.files import write_json
     from training.matcher_training import train_matcher
 
-    exports = check(config, list(TRAINING_RECIPES))
+    exports = check(config, [GENERAL, *TRAINING_RECIPES])
+    data = config.data if config.data.is_dir() else split_file(config.data, config.out / "data")
+    epochs = 0.1 if config.quick else None
+    distilled = any(name in TRAINING_RECIPES for name in exports)
     teachers = tuple(config.out / f"teacher-{seed}" / "model" for seed in range(config.teachers))
     for seed, teacher in enumerate(teachers):
-        if not teacher.is_dir():
+        if distilled and not teacher.is_dir():
             console.rule(f"teacher {seed}")
-            epochs = 0.1 if config.quick else None
-            train_matcher(config.data, teacher.parent, seed=seed, threads=config.threads, epochs=epochs)
+            train_matcher(data, teacher.parent, seed=seed, threads=config.threads, epochs=epochs)
     for name, request in exports.items():
         console.rule(name)
         start = None
-        for recipe, debiased in TRAINING_RECIPES[name]:
+        if name == GENERAL and not Path(request.model).is_dir():
+            train_matcher(data, config.out / name, arch=name, threads=config.threads, epochs=epochs)
+        for recipe, debiased in TRAINING_RECIPES.get(name, ()):
             folder = config.out / (name if debiased else f"{name}-original")
             if not (folder / "model").is_dir():
                 distillation = DistillationConfig(
                     teacher=teachers,
-                    data=config.data,
+                    data=data,
                     out=folder,
                     student=name,
                     recipe="smoke" if config.quick else recipe,
@@ -73,12 +90,39 @@ def ship(config: ShipConfig, console: Console) -> None:
             start = str(folder / "model")
         if not request.out.is_dir():
             export(request, progress_console())
-        test = config.data / "test.tsv"
+        test = data / "test.tsv"
         for subject in (Path(request.model), request.out):
             record = config.out / f"{subject.parent.name if subject.name == 'model' else subject.name}.json"
             if test.is_file() and not record.is_file():
-                train = config.data / "train.tsv"
+                train = data / "train.tsv"
                 write_json(record, evaluate_matcher(str(subject), test, train, threads=config.threads))
+
+
+def split_file(path: Path, folder: Path) -> Path:
+    """Write one file of labelled pairs as `folder`/train.tsv and dev.tsv, apart by a fixed seed; the folder.
+
+    Raises:
+        DataError: the file is damaged, or has one class only.
+    """
+    import numpy as np
+
+    from matching.data.labelled_pairs import read_labelled, require_two_classes
+    from mobilebert_runtime.files import replacing
+
+    pairs, labels = read_labelled(path)
+    require_two_classes(labels, str(path))
+    order = np.random.default_rng(0).permutation(len(pairs))
+    kept_back = min(DEV_PAIRS, max(1, round(DEV_SHARE * len(pairs))))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in (("dev", order[:kept_back]), ("train", order[kept_back:])):
+        lines = ["label\ttext_a\ttext_b"]
+        for row in np.sort(rows):
+            # A line is a pair: what breaks one inside a text is a space.
+            texts = (" ".join(text.split()) for text in pairs[row])
+            lines.append("\t".join([str(labels[row]), *texts]))
+        with replacing(folder / f"{name}.tsv", force=True) as partial:
+            partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
 
 
 def check(config: ShipConfig, matchers: list[str]) -> dict[str, ExportRequest]:

@@ -43,6 +43,8 @@ TRAINING: dict[str, TrainingSettings] = {
     "esim": TrainingSettings(1e-3, 64, epochs=3, patience=2, weight_decay=0.0),
     "bert-tiny": TrainingSettings(3e-4, 64, epochs=3, patience=2, max_tokens=80),
     "minilm": TrainingSettings(8e-5, 64, epochs=2, patience=0, swap=True),
+    # It knows what texts mean already and reads a pair alike in both orders; a pair's texts get 96 pieces.
+    "matcher-open-m": TrainingSettings(3e-5, 32, epochs=4, patience=1, max_tokens=96),
 }
 
 

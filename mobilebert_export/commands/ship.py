@@ -6,12 +6,14 @@ from mobilebert_export.shipping import ShipConfig
 
 
 def run(config: ShipConfig) -> None:
-    """Make the shipped matchers, or yours from your own pairs.
+    """Make a matcher for your own pairs, or the shipped ones that were made of pairs.
 
-    Fine-tunes the teachers, lets them label mined pairs, takes the length-divergence bias out of their
-    labels, distils each matcher, fits temperature, threshold and length shift on dev.tsv, exports, verifies,
-    and measures it on test.tsv. Leaves OUT/MATCHER/model, the artefact OUT/MATCHER-QUANT and the records
-    OUT/MATCHER.json and OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels first also
+    matcher-open-m is fine-tuned on the pairs. For matcher-m and matcher-s it fine-tunes the teachers, lets
+    them label mined pairs, takes the length-divergence bias out of their labels, and distils the matcher.
+    Each gets temperature, threshold and length shift fitted on dev.tsv, is exported, verified, and measured
+    on test.tsv. Of one file of pairs a fifth, at most 1,000, are the development pairs. Leaves
+    OUT/MATCHER/model, the artefact OUT/MATCHER-QUANT and the records OUT/MATCHER.json and
+    OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels first also
     OUT/MATCHER-original/model. What is finished is not done again.
     """
     from rich.console import Console
@@ -24,7 +26,7 @@ def run(config: ShipConfig) -> None:
 ship = command_from(
     ShipConfig,
     run,
-    data=opt.INPUT_FOLDER,
+    data=opt.INPUT_FILE_OR_FOLDER,
     out=opt.RUN_FOLDER,
     teachers=opt.COUNT,
     debias=opt.STRENGTH,

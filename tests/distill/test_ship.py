@@ -13,7 +13,8 @@ from matching.data.labelled_pairs import LabelledPairs, read_split
 from matching.length_bias.length_prior import LengthPrior
 from mobilebert_export.cli import main
 from mobilebert_export.scoring import open_scorer
-from mobilebert_runtime.errors import ModelError
+from mobilebert_export.shipping import DEV_PAIRS, split_file
+from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build, save_pretrained
 from tests.helpers.texts import MINILM
@@ -137,3 +138,42 @@ def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
     run([*command[:6], "bert-base"], code=2)  # no matcher that is shipped
     run(command)  # all of it is finished
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == stamps
+
+
+def test_one_file_is_split_into_the_same_two_parts_every_time(tmp_path):
+    pairs, labels = biased_pairs(100)
+    rows = [
+        {"label": int(y), "text_a": f"{a}\n{n}", "text_b": f"{b}\tz"}
+        for n, (y, (a, b)) in enumerate(zip(labels, pairs, strict=True))
+    ]
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    folders = [split_file(file, tmp_path / name) for name in ("one", "other")]
+    train, dev = (read_split(folders[0], name) for name in ("train", "dev"))
+    assert len(train.pairs) == 80
+    assert len(dev.pairs) == 20 <= DEV_PAIRS
+    found = {pair: label for part in (train, dev) for pair, label in zip(*part, strict=True)}
+    wanted = {(r["text_a"].replace("\n", " "), r["text_b"].replace("\t", " ")): r["label"] for r in rows}
+    assert found == wanted
+    for name in ("train.tsv", "dev.tsv"):
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+    file.write_text("".join(json.dumps(row | {"label": 1}) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(DataError, match="no label but 1"):
+        split_file(file, tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_ship_fine_tunes_the_general_matcher_on_one_file(tmp_path):
+    pairs, labels = biased_pairs(100)
+    file, out = tmp_path / "mine.tsv", tmp_path / "ship"
+    lines = [f"{y}\t{a}\t{b}\n" for (a, b), y in zip(pairs, labels, strict=True)]
+    file.write_text("label\ttext_a\ttext_b\n" + "".join(lines), encoding="utf-8")
+    run(["ship", f"--data={file}", f"--out={out}", "--quant=none", "--quick", "--threads=1"])
+    assert not (out / "teacher-0").exists()
+    model, artefact = out / "matcher-open-m" / "model", out / "matcher-open-m-none"
+    settings = models.MatcherSettings.load(model)
+    assert len(set(settings.length_shift["added"])) == 1
+    scores = [open_scorer(str(one), 1).score(pairs[:8]) for one in (model, artefact)]
+    np.testing.assert_allclose(*scores, atol=1e-4)
+    before = open_scorer("matcher-open-m", 1).score(pairs[:8])
+    assert np.abs(scores[0] - before).max() > 0.01
