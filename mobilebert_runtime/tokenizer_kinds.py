@@ -26,7 +26,9 @@ def kind_of(tokenizer: Tokenizer) -> str | None:
         return "wordpiece"
     if isinstance(tokenizer.model, Unigram):
         return "unigram"
-    if isinstance(tokenizer.model, BPE) and "ByteLevel" in _steps(tokenizer.pre_tokenizer):
+    # One with a dropout splits a text another way each time.
+    drops = isinstance(tokenizer.model, BPE) and tokenizer.model.dropout
+    if isinstance(tokenizer.model, BPE) and not drops and "ByteLevel" in _steps(tokenizer.pre_tokenizer):
         return "byte-level-bpe"
     return None
 

@@ -1,5 +1,6 @@
 """Promise of the phone's Java: it refuses the artefacts that the runtime refuses, and no others."""
 
+import json
 import os
 import random
 import select
@@ -10,19 +11,29 @@ from collections import Counter
 import pytest
 
 from android_bench.build_app import java
+from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_runtime import artefact as loader
 from mobilebert_runtime.errors import ArtefactError, ToolError
 from tests.helpers import phone_tasks, tiny_tasks
-from tests.helpers.artefact_mutations import CARD, FOLDER, mutate
+from tests.helpers.artefact_mutations import CARD, FOLDER, TOKENIZER, member_changes, mutate
 
 SMALL, EACH, LARGE = 60, 300, 1200
+# Accepted tokenizers must make the same ids of them: special tokens between words, a word of 160 letters.
+TEXTS = (
+    "How old is the Moon?",
+    "<mask> a<mask>b  [SEP]</s> na\u00efve \u6570\u5b66 don't\t\u20ac5 \U0001f44d\U0001f3fd x",
+    "word" * 40,
+)
+# The phone's library has fewer kinds of tokenizers, and says so of the others.
+NOT_ON_THE_PHONE = "this library does not"
 PATIENCE_S = 120
+LENGTH = 64  # of Loader.java
 
 
 class Phone:
     """The library's classes in one JVM, which opens folder after folder."""
 
-    def __init__(self, classes):
+    def __init__(self, classes, texts):
         self.process = subprocess.Popen(
             [
                 java.java(),
@@ -30,6 +41,7 @@ class Phone:
                 "-cp",
                 os.pathsep.join(map(os.fspath, classes)),
                 "mobilebert.runtime.Loader",
+                texts,
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -55,7 +67,9 @@ def phone(tmp_path_factory):
         java.compile_sources([program], classes / "program", [classes / "library"])
     except ToolError as error:
         pytest.skip(f"not run: {error}")
-    found = Phone([classes / "library", classes / "program", java.LIBRARY / "main/resources"])
+    texts = classes / "texts.json"
+    texts.write_text(json.dumps(TEXTS))
+    found = Phone([classes / "library", classes / "program", java.LIBRARY / "main/resources"], texts)
     yield found
     found.process.stdin.close()
     found.process.wait()
@@ -66,27 +80,39 @@ def python_verdict(folder, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(loader, "open_backend", lambda *_: None)
         try:
-            loader.load(folder)
+            encoded = loader.load(folder).tokenizer.ids(TEXTS, LENGTH)
         except ArtefactError as error:
             return "refused", str(error)
-    return "accepted", ""
+    return "accepted", "".join(str(ids) for ids, _ in encoded)
 
 
 def compared(phone, artefact, tmp_path, monkeypatch, kinds, count):
     """Counts of verdicts; none may differ."""
     counts, different = Counter(), []
-    assert phone.verdict(artefact) == python_verdict(artefact, monkeypatch) == ("accepted", "")
+    assert phone.verdict(artefact) == python_verdict(artefact, monkeypatch)
     for seed in range(count):
         folder = tmp_path / f"damaged-{seed}"
         shutil.copytree(artefact, folder)
         said = mutate(folder, random.Random(seed), kinds)
         ours, theirs = phone.verdict(folder), python_verdict(folder, monkeypatch)
-        counts[theirs[0]] += 1
-        if ours[0] != theirs[0]:
+        counts[judged(ours, theirs)] += 1
+        if not alike(ours, theirs):
             different.append((seed, said, ours, theirs))
         shutil.rmtree(folder)
     assert not different
     return counts
+
+
+def judged(ours, theirs):
+    missing = ours[0] == "refused" and theirs[0] == "accepted" and NOT_ON_THE_PHONE in ours[1]
+    return NOT_ON_THE_PHONE if missing else theirs[0]
+
+
+def alike(ours, theirs):
+    """The same verdict, and of two tokenizers that were accepted the same ids."""
+    if judged(ours, theirs) == NOT_ON_THE_PHONE:
+        return True
+    return ours == theirs if theirs[0] == "accepted" else ours[0] == theirs[0]
 
 
 @pytest.mark.parametrize("kinds", [CARD, FOLDER], ids=["io.json", "folder"])
@@ -119,3 +145,44 @@ def test_the_phone_judges_damage_to_any_task_as_python_does(phone, tmp_path, mon
     with capsys.disabled():
         print(f"\n{EACH} changes of {name}, the same verdict of both: {dict(counts)}")
     assert counts["refused"] > EACH / 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", ["matching", "matching-one-logit", "names-bpe"])
+def test_the_phone_judges_a_changed_tokenizer_json_as_python_does(phone, tmp_path, monkeypatch, capsys, name):
+    """Every change of every member but vocabulary and merges, some of MiniLM's; and a few of any entry."""
+    task, kind, fields = phone_tasks.ARTEFACTS[name]
+    artefact = tiny_tasks.write(tmp_path / name, task, kind, **fields)
+    count = EACH // 2 if kind == "bert" else EACH
+    counts = compared(phone, artefact, tmp_path, monkeypatch, TOKENIZER, count)
+    file = artefact / "tokenizer.json"
+    changes = some_changes(file, count) if kind == "bert" else member_changes(file)
+    different = []
+    for said, text in changes:
+        file.write_text(text)
+        write_checksums(artefact)
+        ours, theirs = phone.verdict(artefact), python_verdict(artefact, monkeypatch)
+        counts[judged(ours, theirs)] += 1
+        if not alike(ours, theirs):
+            different.append((said, ours, theirs))
+    assert not different
+    with capsys.disabled():
+        print(
+            f"\n{counts.total()} changes of {name}'s tokenizer.json, the same verdict of both: {dict(counts)}"
+        )
+    assert counts.total() >= EACH
+    assert counts["refused"] > count
+    assert counts["accepted"] > count / 20
+    assert counts[NOT_ON_THE_PHONE] < counts.total() / 100
+
+
+def some_changes(file, count):
+    """A reservoir of them: all at once would be gigabytes."""
+    draw, kept = random.Random(0), []
+    for number, change in enumerate(member_changes(file)):
+        if number < count:
+            kept.append(change)
+        elif (place := draw.randrange(number + 1)) < count:
+            kept[place] = change
+    return kept

@@ -8,7 +8,7 @@ import select
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mobilebert_export.artefact_folder import write_checksums
@@ -59,7 +59,7 @@ def _tokenizer(folder, card, draw):
 
 
 def _json(path, draw):
-    data = json.loads(path.read_text())
+    data = json.loads(path.read_text(encoding="utf-8"))
     where, holder, key = [], None, None
     node = data
     while isinstance(node, (dict, list)) and len(node) and (holder is None or draw.random() < 0.7):
@@ -85,6 +85,45 @@ def _json(path, draw):
     text = json.dumps(data)
     path.write_text(text.replace(f'"{mark}"', raw) if raw else text)
     return f"{path.name} {'.'.join(where)[:60]} {change}", True
+
+
+def member_changes(path: Path) -> Iterator[tuple[str, str]]:
+    """Each member of tokenizer.json but vocabulary and merges, changed each way: what, and the new text."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    large = [data["model"].pop("vocab"), data["model"].pop("merges", None)]
+    places = list(_places(data, []))
+    data["model"]["vocab"], data["model"]["merges"] = large
+    if large[1] is None:
+        del data["model"]["merges"]
+    mark = "@@RAW@@"
+    for place in places:
+        holder = data
+        for key in place[:-1]:
+            holder = holder[key]
+        key, name = place[-1], ".".join(map(str, place))
+        kept = holder[key]
+        for value in [*VALUES, [copy.deepcopy(kept) for _ in range(40)]]:
+            holder[key] = value
+            yield f"{name} = {value!r:.40}", json.dumps(data)
+        holder[key] = mark
+        text = json.dumps(data)
+        for raw in RAW:
+            yield f"{name} = {raw:.20}", text.replace(f'"{mark}"', raw)
+        holder[key] = kept
+        # Read again, so that a deleted member comes back in its place.
+        less = json.loads(json.dumps(data))
+        below = less
+        for step in place[:-1]:
+            below = below[step]
+        del below[key]
+        yield f"{name} deleted", json.dumps(less)
+
+
+def _places(node, above):
+    for key in node if isinstance(node, dict) else range(len(node)):
+        yield [*above, key]
+        if isinstance(node[key], (dict, list)):
+            yield from _places(node[key], [*above, key])
 
 
 def _vocabulary(folder, card, draw):
@@ -175,6 +214,7 @@ def _model(folder, card, draw):
 
 
 CARD = [_io]
+TOKENIZER = [_tokenizer]
 SPLIT_BY_JSON = [_io, _io, _tokenizer, _sums, _model]  # of a folder without vocab.txt
 FOLDER = [_vocabulary, _sums, _special_file]
 EVERYTHING = [_io, _io, _io, _tokenizer, _tokenizer, _vocabulary, _sums, _special_file, _model, _model]

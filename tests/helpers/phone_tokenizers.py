@@ -61,10 +61,21 @@ def _masked():
     return data
 
 
+def _early():
+    """As early versions of `tokenizers` wrote it: a model without a type, nothing where nothing is set."""
+    data = _bert()
+    for name in ("truncation", "padding", "decoder"):
+        del data[name]
+    del data["model"]["type"]
+    del data["normalizer"]["strip_accents"]
+    return data
+
+
 BUILDERS = {
     "wordpiece": _bert,
     "wordpiece-cased": lambda: _bert(lowercase=False),
     "wordpiece-masked": _masked,
+    "wordpiece-early": _early,
     "roberta": roberta,
     "gpt2": lambda: byte_level_bpe(
         prefix_space=True,

@@ -153,3 +153,10 @@ def test_another_kind_of_tokenizer_has_no_name(tmp_path):
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.save(str(tmp_path / "tokenizer.json"))
     assert PairTokenizer.load(tmp_path).kind is None
+
+
+def test_a_bpe_with_dropout_which_splits_otherwise_each_time_has_no_name(tmp_path):
+    data = json.loads(tokenizer_kinds.tokenizer("roberta").to_str())
+    data["model"]["dropout"] = 0.1
+    (tmp_path / "tokenizer.json").write_text(json.dumps(data))
+    assert PairTokenizer.load(tmp_path).kind is None

@@ -40,25 +40,33 @@ final class AddedTokens {
   /**
    * Reads member "added_tokens".
    *
+   * @param vocabulary ids of the model's entries; a token that is one of them has its id, any other the next free one,
+   *     whatever the file says
    * @param normalizer what the text has gone through before "normalized" tokens are looked for; null for nothing
    */
-  AddedTokens(Fields file, TextNormalizer normalizer) throws IOException {
-    for (Fields token : file.objects("added_tokens", Integer.MAX_VALUE)) {
+  AddedTokens(Fields file, Map<String, Integer> vocabulary, TextNormalizer normalizer) throws IOException {
+    List<Fields> tokens =
+        file.has("added_tokens") ? file.objects("added_tokens", Integer.MAX_VALUE) : new ArrayList<Fields>();
+    int next = vocabulary.size();
+    for (Fields token : tokens) {
       String content = token.anyText("content");
-      if (content.isEmpty()) {
-        throw token.fault("content is empty");
-      }
+      token.checkUnsigned("id", 32);
+      token.truth("special");
       if (token.truth("single_word")) {
         throw token.fault(content + " is a whole word only (single_word), which this library does not know");
       }
-      int id = token.whole("id", 0, Integer.MAX_VALUE);
-      ids.put(content, id);
-      AlignedText codes = AlignedText.of(content);
-      if (!token.truth("normalized")) {
-        raw.add(new Added(token, id, codes.codes));
-      } else {
-        normalized.add(new Added(token, id, normalizer == null ? codes.codes : normalizer.normalize(codes).codes));
+      AlignedText text = AlignedText.of(content);
+      boolean asWritten = !token.truth("normalized");
+      Integer known = vocabulary.get(content);
+      int id = known == null ? next : known;
+      int[] codes = asWritten || normalizer == null ? text.codes : normalizer.normalize(text).codes;
+      Added added = new Added(token, id, codes);
+      if (content.isEmpty() || ids.containsKey(content)) {
+        continue; // the first of its name counts
       }
+      ids.put(content, id);
+      next = Math.max(next, id + 1);
+      (asWritten ? raw : normalized).add(added);
     }
   }
 

@@ -10,6 +10,7 @@ import java.util.Map;
  * of 256, joined by the merges in the order of their ranks. Immutable: threads may share one.
  */
 final class ByteLevelBpe extends Tokenizer {
+  private static final int NONE = -1;
   private static final char[] ALPHABET = alphabet();
   private static final char SPACE = ALPHABET[' '];
 
@@ -32,38 +33,51 @@ final class ByteLevelBpe extends Tokenizer {
 
   /** Reads tokenizer.json; throws where it asks for anything that this class does not do. */
   ByteLevelBpe(Fields file) throws IOException {
-    file.expect("normalizer", null);
-    added = new AddedTokens(file, null);
+    if (!file.lacks("normalizer")) {
+      throw file.fault("its normalizer changes texts before the BPE, which this library does not do");
+    }
     Fields split = file.object("pre_tokenizer");
-    split.expect("type", "ByteLevel");
+    if (!split.is("type", "ByteLevel")) {
+      throw split.fault("it is not ByteLevel alone: this library does not split in other ways");
+    }
     prefixSpace = split.truth("add_prefix_space");
     split.truth("trim_offsets"); // the post-processor's counts
     pattern = !split.has("use_regex") || split.truth("use_regex") ? new WordPattern() : null;
-    Fields post = file.isNull("post_processor") ? null : file.object("post_processor");
+    Fields post = PostProcessor.of(file);
     Fields trimmer = post == null ? null : trimmer(post);
     trims = trimmer != null && trimmer.truth("trim_offsets");
     trimsPrefix = trims && trimmer.truth("add_prefix_space");
     Fields model = file.object("model");
-    model.expect("type", "BPE");
-    checkModel(model);
+    if (model.has("type")) { // files of early versions of `tokenizers` have none
+      model.expect("type", "BPE");
+    }
     Fields entries = model.object("vocab");
     for (Object token : entries.data.keySet()) {
       vocabulary.put((String) token, entries.whole((String) token, 0, Integer.MAX_VALUE));
     }
-    ignoreMerges = model.has("ignore_merges") && model.truth("ignore_merges");
-    fuseUnknown = model.has("fuse_unk") && model.truth("fuse_unk");
-    unknown = !model.has("unk_token") || model.isNull("unk_token") ? -1 : unknownId(model);
+    added = new AddedTokens(file, vocabulary, null);
+    ignoreMerges = model.truthOrFalse("ignore_merges");
+    fuseUnknown = model.truthOrFalse("fuse_unk");
+    boolean whole = true;
     for (int i = 0; i < bytes.length; i++) {
       Integer id = vocabulary.get(String.valueOf(ALPHABET[i]));
       bytes[i] = id == null ? -1 : id;
+      whole &= id != null;
     }
+    Integer id = model.lacks("unk_token") ? (Integer) NONE : vocabulary.get(model.anyText("unk_token"));
+    if (id == null && !whole) {
+      throw model.fault("unk_token is not in the vocabulary, which lacks a byte");
+    }
+    unknown = id == null ? NONE : id;
+    checkModel(model, whole);
     merges = new Merges(model, vocabulary);
   }
 
   /** The post-processor, or the member of a sequence, that leaves spaces out of a token's characters; or null. */
   private static Fields trimmer(Fields post) throws IOException {
-    if (post.is("type", "Sequence")) {
-      for (Fields one : post.objects("processors", 8)) {
+    PostProcessor kind = PostProcessor.kind(post);
+    if (kind == PostProcessor.SEQUENCE) {
+      for (Fields one : PostProcessor.parts(post)) {
         Fields found = trimmer(one);
         if (found != null) {
           return found;
@@ -71,28 +85,21 @@ final class ByteLevelBpe extends Tokenizer {
       }
       return null;
     }
-    return post.is("type", "RobertaProcessing") || post.is("type", "ByteLevel") ? post : null;
+    return kind == PostProcessor.ROBERTA || kind == PostProcessor.BYTE_LEVEL ? post : null;
   }
 
-  private int unknownId(Fields model) throws IOException {
-    Integer id = vocabulary.get(model.anyText("unk_token"));
-    if (id == null) {
-      throw model.fault("unk_token is not in the vocabulary");
-    }
-    return id;
-  }
-
-  private static void checkModel(Fields model) throws IOException {
+  /** Throws where the model does what this class does not; its bytes need no fallback where it has all of them. */
+  private static void checkModel(Fields model, boolean whole) throws IOException {
     for (String name : new String[] {"continuing_subword_prefix", "end_of_word_suffix"}) {
-      if (model.has(name) && !model.isNull(name)) {
-        model.expect(name, "");
+      if (!model.lacks(name) && !model.anyText(name).isEmpty()) {
+        throw model.fault(name + " is not empty: this library does not know it");
       }
     }
-    if (model.has("byte_fallback")) {
-      model.expect("byte_fallback", false);
+    if (model.truthOrFalse("byte_fallback") && !whole) {
+      throw model.fault("byte_fallback is what this library does not know");
     }
-    if (model.has("dropout") && !model.isNull("dropout")) {
-      model.expect("dropout", 0);
+    if (!model.lacks("dropout") && (float) model.number("dropout", 0, 1) > 0) {
+      throw model.fault("dropout would make its answers random");
     }
   }
 

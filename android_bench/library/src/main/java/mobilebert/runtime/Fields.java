@@ -2,6 +2,7 @@ package mobilebert.runtime;
 
 import java.io.File;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -49,10 +50,24 @@ final class Fields {
     return data.containsKey(name);
   }
 
+  /** Is a member null or not there at all? `tokenizers` reads both alike. */
+  boolean lacks(String name) {
+    return data.get(name) == null;
+  }
+
   /** Is a member this text? */
-  boolean is(String name, String text) throws IOException {
-    isNull(name);
+  boolean is(String name, String text) {
     return text.equals(data.get(name));
+  }
+
+  /** Are these members there, each of a type? */
+  boolean holds(Class<?> kind, String... names) {
+    for (String name : names) {
+      if (!kind.isInstance(data.get(name))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Any text, empty and with any characters. */
@@ -62,6 +77,11 @@ final class Fields {
 
   boolean truth(String name) throws IOException {
     return (Boolean) take(name, Boolean.class);
+  }
+
+  /** A truth value that is false where it is null or not there. */
+  boolean truthOrFalse(String name) throws IOException {
+    return !lacks(name) && truth(name);
   }
 
   /** A whole number from low to high. */
@@ -75,6 +95,15 @@ final class Fields {
       throw fault(name + " is not from " + low + " to " + high);
     }
     return value.intValue();
+  }
+
+  /** Throws unless a member is a whole number that has no sign and so many bits. */
+  void checkUnsigned(String name, int bits) throws IOException {
+    Number value = (Number) take(name, Number.class);
+    BigInteger exact = value instanceof Double ? BigInteger.ONE.negate() : new BigInteger(value.toString());
+    if (exact.signum() < 0 || exact.bitLength() > bits) {
+      throw fault("field " + name + " is not a whole number of " + bits + " bits");
+    }
   }
 
   /** A finite number from low to high. */

@@ -45,17 +45,18 @@ final class TemplateIds {
 
   /** What member "post_processor" of tokenizer.json puts around one text or two. */
   static TemplateIds read(Fields file, boolean pair) throws IOException {
-    Fields post = file.isNull("post_processor") ? null : file.object("post_processor");
-    if (post != null && post.is("type", "Sequence")) {
+    Fields post = PostProcessor.of(file);
+    if (post != null && PostProcessor.kind(post) == PostProcessor.SEQUENCE) {
       post = last(post);
     }
+    PostProcessor kind = post == null ? PostProcessor.BYTE_LEVEL : PostProcessor.kind(post);
     IntList ids = new IntList(8);
     IntList types = new IntList(8);
-    if (post != null && post.is("type", "TemplateProcessing")) {
+    if (kind == PostProcessor.TEMPLATE) {
       readItems(post, pair, ids, types);
-    } else if (post != null && (post.is("type", "BertProcessing") || post.is("type", "RobertaProcessing"))) {
-      readFixed(post, pair, ids, types);
-    } else if (post == null || post.is("type", "ByteLevel")) {
+    } else if (kind == PostProcessor.BERT || kind == PostProcessor.ROBERTA) {
+      readFixed(post, kind == PostProcessor.ROBERTA, pair, ids, types);
+    } else if (kind == PostProcessor.BYTE_LEVEL) {
       ids.add(FIRST_TEXT);
       types.add(0);
       if (pair) {
@@ -63,7 +64,7 @@ final class TemplateIds {
         types.add(1);
       }
     } else {
-      throw post.fault("its type is not one that this library knows");
+      throw post.fault("it is a sequence in a sequence, which this library does not know");
     }
     return new TemplateIds(ids, types);
   }
@@ -71,8 +72,8 @@ final class TemplateIds {
   /** The member of a sequence that has a template, if any; the others only trim. */
   private static Fields last(Fields sequence) throws IOException {
     Fields found = null;
-    for (Fields one : sequence.objects("processors", 8)) {
-      found = found == null || found.is("type", "ByteLevel") ? one : found;
+    for (Fields one : PostProcessor.parts(sequence)) {
+      found = found == null || PostProcessor.kind(found) == PostProcessor.BYTE_LEVEL ? one : found;
     }
     return found;
   }
@@ -97,12 +98,12 @@ final class TemplateIds {
   }
 
   /** BERT: [CLS] a [SEP] b [SEP], the second text of type 1; RoBERTa: one more separator between them, all of type 0. */
-  private static void readFixed(Fields post, boolean pair, IntList ids, IntList types) throws IOException {
-    boolean roberta = post.is("type", "RobertaProcessing");
+  private static void readFixed(Fields post, boolean roberta, boolean pair, IntList ids, IntList types)
+      throws IOException {
     int second = roberta ? 0 : 1;
-    int end = idOf(post, "sep");
+    int end = PostProcessor.id(post, "sep");
     List<int[]> items = new ArrayList<int[]>();
-    items.add(new int[] {idOf(post, "cls"), 0});
+    items.add(new int[] {PostProcessor.id(post, "cls"), 0});
     items.add(new int[] {FIRST_TEXT, 0});
     items.add(new int[] {end, 0});
     if (pair) {
@@ -116,15 +117,6 @@ final class TemplateIds {
       ids.add(item[0]);
       types.add(item[1]);
     }
-  }
-
-  private static int idOf(Fields post, String name) throws IOException {
-    List<?> entry = post.list(name);
-    Object id = entry.size() == 2 ? entry.get(1) : null;
-    if (!(entry.size() == 2 && entry.get(0) instanceof String && id instanceof Long) || (Long) id < 0 || (Long) id > Integer.MAX_VALUE) {
-      throw post.fault(name + " is not a token and its id");
-    }
-    return ((Long) id).intValue();
   }
 
   private static int mark(boolean first) {

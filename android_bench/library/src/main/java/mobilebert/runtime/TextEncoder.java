@@ -35,8 +35,8 @@ public final class TextEncoder {
   public static TextEncoder read(File folder, ArtefactCard card) throws IOException {
     TextEncoder encoder = new TextEncoder(Tokenizer.read(folder, card.tokenizer), card.tokenizer);
     Fields file = Fields.read(new File(folder, "tokenizer.json"));
-    boolean same = encoder.single.same(TemplateIds.read(file, false));
-    if (!same || encoder.pair != null && !encoder.pair.same(TemplateIds.read(file, true))) {
+    TemplateIds pair = TemplateIds.read(file, true);
+    if (!encoder.single.same(TemplateIds.read(file, false)) || encoder.pair != null && !encoder.pair.same(pair)) {
       throw file.fault("its template is not that of io.json");
     }
     return encoder;

@@ -3,42 +3,72 @@ package mobilebert.runtime;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
 /** Members of tokenizer.json that change no token here, but whose damage makes Python refuse the file. */
 final class UnusedFields {
-  private static final List<String> DECODERS =
-      Arrays.asList(
-          "BPEDecoder", "ByteLevel", "WordPiece", "Metaspace", "CTC", "Sequence", "Replace", "Fuse", "Strip", "ByteFallback");
+  private static final Class<String> TEXT = String.class;
+  private static final Class<Boolean> TRUTH = Boolean.class;
 
   private UnusedFields() {}
 
   /** Throws an {@link IOException} that names the first member that is wrong. */
   static void check(Fields file) throws IOException {
-    file.expect("version", "1.0");
-    if (!file.isNull("truncation")) {
+    if (!isFinite(file.data)) {
+      throw file.fault("a number is out of range");
+    }
+    if (file.has("version")) {
+      file.expect("version", "1.0");
+    }
+    if (!file.lacks("truncation")) {
       Fields truncation = file.object("truncation");
-      truncation.whole("max_length", 0, Integer.MAX_VALUE);
-      truncation.whole("stride", 0, Integer.MAX_VALUE);
+      truncation.checkUnsigned("max_length", 64);
+      truncation.checkUnsigned("stride", 64);
       oneOf(truncation, "strategy", "LongestFirst", "OnlyFirst", "OnlySecond");
       direction(truncation);
     }
-    if (!file.isNull("padding")) {
+    if (!file.lacks("padding")) {
       Fields padding = file.object("padding");
       direction(padding);
-      padding.whole("pad_id", 0, Integer.MAX_VALUE);
-      padding.whole("pad_type_id", 0, Integer.MAX_VALUE);
+      padding.checkUnsigned("pad_id", 32);
+      padding.checkUnsigned("pad_type_id", 32);
       padding.anyText("pad_token");
     }
-    if (!file.isNull("decoder") && !DECODERS.contains(file.object("decoder").anyText("type"))) {
-      throw file.fault("decoder is of a type that is not known");
+    if (!file.lacks("decoder")) {
+      checkDecoder(file.object("decoder"));
     }
-    for (Fields token : file.objects("added_tokens", Integer.MAX_VALUE)) {
-      token.truth("special");
+  }
+
+  /** Python's tokenizer reads no file with a number that a double does not hold, wherever it is. */
+  private static boolean isFinite(Object value) {
+    if (value instanceof Map || value instanceof List) {
+      for (Object one : value instanceof Map ? ((Map<?, ?>) value).values() : (List<?>) value) {
+        if (!isFinite(one)) {
+          return false;
+        }
+      }
+      return true;
     }
-    Fields post = file.isNull("post_processor") ? null : file.object("post_processor");
-    if (post != null && post.is("type", "RobertaProcessing")) {
-      post.truth("trim_offsets");
-      post.truth("add_prefix_space");
+    return !(value instanceof Number && Double.isInfinite(((Number) value).doubleValue()));
+  }
+
+  /** A decoder is told by its members; some by their type too. */
+  private static void checkDecoder(Fields one) throws IOException {
+    if (one.is("type", "Sequence")) {
+      for (Fields part : one.objects("decoders", Integer.MAX_VALUE)) {
+        checkDecoder(part);
+      }
+      return;
+    }
+    boolean typed = one.is("type", "Fuse") || one.is("type", "ByteFallback");
+    typed |= one.is("type", "ByteLevel") && one.holds(TRUTH, "add_prefix_space", "trim_offsets");
+    typed |= one.is("type", "Metaspace") && one.holds(TEXT, "replacement");
+    boolean words = one.holds(TEXT, "suffix") || one.holds(TEXT, "prefix") && one.holds(TRUTH, "cleanup");
+    boolean ctc = one.holds(TEXT, "pad_token", "word_delimiter_token") && one.holds(TRUTH, "cleanup");
+    boolean replaces = one.holds(Map.class, "pattern") && one.holds(TEXT, "content");
+    boolean strips = one.holds(TEXT, "content") && one.holds(Long.class, "start", "stop");
+    if (!(typed || words || ctc || replaces || strips)) {
+      throw one.fault("is of a type that is not known");
     }
   }
 

@@ -4,7 +4,9 @@ import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
 import java.io.StringReader;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -18,6 +20,11 @@ final class WordPiece extends Tokenizer {
 
   private static final String UNKNOWN = "[UNK]";
 
+  private static final List<String> OTHER_NORMALIZERS =
+      Arrays.asList(
+          "Strip", "StripAccents", "NFC", "NFD", "NFKC", "NFKD", "Sequence", "Lowercase", "Nmt", "Precompiled", "Replace",
+          "Prepend", "ByteLevel");
+
   private final Map<String, Integer> vocabulary;
   private final TextNormalizer normalizer;
   private final AddedTokens added;
@@ -27,7 +34,6 @@ final class WordPiece extends Tokenizer {
   WordPiece(File folder, Fields file, boolean lowercase) throws IOException {
     normalizer = new TextNormalizer(lowercase);
     vocabulary = readVocabulary(Files.readText(new File(folder, "vocab.txt")));
-    added = new AddedTokens(file, normalizer);
     checkRules(file, lowercase);
     Map<String, Integer> entries = new HashMap<String, Integer>(65536);
     Fields listed = file.object("model").object("vocab");
@@ -38,6 +44,7 @@ final class WordPiece extends Tokenizer {
       throw file.fault("its vocabulary has no " + UNKNOWN);
     }
     unknown = entries.get(UNKNOWN);
+    added = new AddedTokens(file, entries, normalizer);
     entries.putAll(added.ids());
     if (!entries.equals(vocabulary)) {
       throw file.fault("its entries are not those of vocab.txt");
@@ -58,15 +65,23 @@ final class WordPiece extends Tokenizer {
   /** Throws unless tokenizer.json, by which Python splits texts, says what this class does. */
   private static void checkRules(Fields file, boolean lowercase) throws IOException {
     Fields rules = file.object("normalizer");
-    rules.expect("type", "BertNormalizer");
+    // As in `tokenizers`, which leaves its type to the members where none or an unknown one is given.
+    if (OTHER_NORMALIZERS.contains(rules.data.get("type"))) {
+      throw rules.fault("type is not BertNormalizer");
+    }
     boolean clean = rules.truth("clean_text") && rules.truth("handle_chinese_chars");
-    boolean accents = rules.isNull("strip_accents") || rules.truth("strip_accents") == lowercase;
+    boolean accents = rules.lacks("strip_accents") || rules.truth("strip_accents") == lowercase;
     if (!clean || !accents || rules.truth("lowercase") != lowercase) {
       throw rules.fault("its rules are not those of a " + (lowercase ? "lower-casing" : "cased") + " BERT");
     }
     file.object("pre_tokenizer").expect("type", "BertPreTokenizer");
     Fields model = file.object("model");
-    model.expect("type", "WordPiece");
+    if (model.has("type")) { // files of early versions of `tokenizers` have none
+      model.expect("type", "WordPiece");
+    }
+    if (!model.has("type") && model.has("merges")) {
+      throw model.fault("is no WordPiece: it has merges");
+    }
     model.expect("unk_token", UNKNOWN);
     model.expect("continuing_subword_prefix", "##");
     model.expect("max_input_chars_per_word", LONGEST_WORD);
