@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from typer import Option
 
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import MatcherSettings, build, load_pretrained, save_pretrained
+from models import MatcherSettings, build, find_directory, load_pretrained, save_pretrained
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
 from models.layers import Encoder, encoder_of
 from studies.common.script import Force, Threads, console, run
@@ -54,6 +54,10 @@ def main(
     mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 4000,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
     share: Annotated[float, Option(min=0, max=1, help="Of the penalty; chosen on dev pairs.")] = 0.3,
+    head: Annotated[
+        str | None, Option(help="Model whose head and temperature to take as they are; nothing is trained.")
+    ] = None,
+    eight_bit: Annotated[bool, Option("--eight-bit", help="Write the weights in eight bits.")] = False,
     seed: Annotated[int, Option(help="Of pairs, first weights and order.")] = 0,
     threads: Threads = 1,
     force: Force = False,
@@ -62,23 +66,31 @@ def main(
     refuse_finished(out, force=force)
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
-    pairs = training_pairs(cache, shared / "data", made, mined, seed)
-    index: dict[str, int] = {}
-    places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs.texts])
     model, tokenizer = with_head(encoder_of(load_pretrained(trunk)), seed), PairTokenizer.load(trunk)
-    states = token_states(model, tokenizer, list(index))
-    console().print(f"{len(places):,} pairs of {len(index):,} texts")
-    fitted = np.arange(len(places)) % KEPT_BACK > 0
-    train_head(model.head, states, places[fitted], pairs.targets[fitted], epochs, seed)
-    model.head.share.data.fill_(share)
-    rest = head_logits(model.head, states, *places[~fitted].T)
-    temperature = best_temperature(rest, pairs.targets[~fitted])
+    facts: dict[str, Any] = {"trunk": trunk.name, "head": head}
+    if head is not None:
+        given = find_directory(head)
+        model.head.load_state_dict(cast(EmbeddingMatcher, load_pretrained(given)).head.state_dict())
+        temperature = MatcherSettings.load(given).temperature
+        model.head.share.data.fill_(share)
+    else:
+        pairs = training_pairs(cache, shared / "data", made, mined, seed)
+        index: dict[str, int] = {}
+        places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs.texts])
+        states = token_states(model, tokenizer, list(index))
+        facts |= {"pairs": len(places), "texts": len(index)}
+        console().print(json.dumps(facts))
+        fitted = np.arange(len(places)) % KEPT_BACK > 0
+        train_head(model.head, states, places[fitted], pairs.targets[fitted], epochs, seed)
+        model.head.share.data.fill_(share)
+        rest = head_logits(model.head, states, *places[~fitted].T)
+        temperature = best_temperature(rest, pairs.targets[~fitted])
     settings = MatcherSettings(threshold=0.5, temperature=temperature)
-    save_pretrained(model, out, tokenizer_from=trunk, settings=settings)
+    save_pretrained(model, out, tokenizer_from=trunk, settings=settings, eight_bit=eight_bit)
     write_packed_template(out / "tokenizer.json")
     figures = head_figures(model, tokenizer, shared / "data", seed)
     console().print(json.dumps({"temperature": round(temperature, 3)} | figures))
-    write_json(out / "head.json", {"pairs": len(places), "texts": len(index)} | figures)
+    write_json(out / "head.json", facts | figures)
 
 
 def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:

@@ -24,7 +24,7 @@ from studies.general_matcher.options import generator
 from studies.general_matcher.prune import prune
 from studies.general_matcher.rules import caption, headline, rule_question
 from studies.general_matcher.stages import Run, Settings, run_stage
-from studies.general_matcher.trunk import fit_target_map, mapped, sentence_vectors, vector_loss
+from studies.general_matcher.trunk import Targets, fit_target_map, mapped, sentence_vectors, vector_loss
 from tests.helpers.tiny_networks import tiny
 
 TEXTS = ("Please believe me about tomorrow", "a", "The government of several countries", "12 + 34", "")
@@ -107,6 +107,18 @@ def test_target_map_keeps_cosines_and_turns_towards_the_near_teacher():
     turn = np.linalg.qr(random.normal(size=(12, 12)))[0][:6]
     wide = near @ turn  # the same vectors, in a wider space
     np.testing.assert_allclose(mapped(wide, fit_target_map(wide, near)), near, atol=1e-5)
+
+
+def test_targets_of_the_near_teacher_alone_need_no_other(tmp_path):
+    close = mapped(np.random.default_rng(0).normal(size=(6, 4)), np.eye(4))
+    (tmp_path / "minilm").mkdir()
+    np.save(tmp_path / "minilm/shard-00000000.npy", close.astype(np.float16))
+    targets = Targets(tmp_path, 8, share=1.0)  # two texts have no vector yet
+    assert targets.there.tolist() == [True] * 6 + [False] * 2
+    np.testing.assert_allclose(targets.values[:6], close, atol=1e-3)
+    np.save(tmp_path / "minilm/shard-00000006.npy", close[:2].astype(np.float16))
+    targets.refresh()
+    np.testing.assert_allclose(targets.values[6:], close[:2], atol=1e-3)
 
 
 def test_window_holds_texts_of_like_length_and_near_ones():
