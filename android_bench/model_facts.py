@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from android_bench.external_model import describe
-from mobilebert_runtime.card import TOKENS_AXIS
+from mobilebert_runtime.card import BATCH_AXIS, TOKENS_AXIS
 
 Shape = Sequence[int]
 
@@ -90,8 +90,8 @@ def _read_onnx(model: Path, seq_len: int) -> tuple[Counter[str], int | None]:
     proto = onnx.load(model)
     for value in (*proto.graph.input, *proto.graph.value_info):
         for axis in value.type.tensor_type.shape.dim:
-            if axis.dim_param == TOKENS_AXIS:
-                axis.dim_value = seq_len
+            if axis.dim_param in (TOKENS_AXIS, BATCH_AXIS):
+                axis.dim_value = seq_len if axis.dim_param == TOKENS_AXIS else 1
     graph = onnx.shape_inference.infer_shapes(proto).graph
     shapes = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
     for value in (*graph.input, *graph.value_info, *graph.output):

@@ -1,6 +1,7 @@
 """PyTorch → float ONNX through torch.onnx, loadable by every ONNX Runtime since 1.17.
 
-Batch 1. One sequence length makes a file of static shapes; several make one graph whose token axis is free.
+One sequence length makes a file of batch 1 and static shapes; several make one graph whose batch and token
+axes are free.
 """
 
 from collections import Counter
@@ -11,13 +12,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from mobilebert_runtime.card import OUTPUT_NAME, TOKENS_AXIS, Bucket
+from mobilebert_runtime.card import BATCH_AXIS, OUTPUT_NAME, TOKENS_AXIS, Bucket
 from models.layers import input_names
 from models.relative_positions import constant_bias
 
 # Version of the file format itself. ONNX Runtime refuses a newer one than it knows, whatever the operators
 # are; 1.17 knows 9, and the newest opset we write (20) needs no more.
 IR_VERSION = 9
+MOST_INPUTS = 1 << 16  # of the batch axis; the exporter wants a bound, the file holds none
 _TEMPORARY = "output."  # before an output's name, while the graph is made
 
 
@@ -31,7 +33,7 @@ def write_float_onnx(
     """Convert a network in eval mode to one float32 .onnx file.
 
     Args:
-        model: a head of `models`: forward of its `input_names`, each (1, S) → a tensor or several.
+        model: a head of `models`: forward of its `input_names`, each (B, S) → a tensor or several.
         path: file to write.
         buckets: the sequence lengths S.
         opset: ONNX operator set.
@@ -41,15 +43,19 @@ def write_float_onnx(
 
     lengths = [bucket.seq_len for bucket in buckets]
     names = input_names(model)
-    example = tuple(torch.ones(1, max(lengths), dtype=torch.int32) for _ in names)
-    free = torch.export.Dim(TOKENS_AXIS, min=min(lengths), max=max(lengths)) if len(lengths) > 1 else None
+    free: dict[int, Any] | None = None
+    if len(lengths) > 1:
+        tokens = torch.export.Dim(TOKENS_AXIS, min=min(lengths), max=max(lengths))
+        free = {0: torch.export.Dim(BATCH_AXIS, min=1, max=MOST_INPUTS), 1: tokens}
+    # A free axis must not be 1 in the example: the exporter takes 1 for a constant.
+    example = tuple(torch.ones(2 if free else 1, max(lengths), dtype=torch.int32) for _ in names)
     with constant_bias(model, max(lengths)):
         program: Any = torch.onnx.export(
             model,
             example,
             input_names=list(names),
             output_names=[_TEMPORARY + name for name in outputs],
-            dynamic_shapes=tuple({1: free} for _ in names) if free is not None else None,
+            dynamic_shapes=tuple(free for _ in names) if free is not None else None,
             opset_version=opset,
             dynamo=True,
             verbose=False,

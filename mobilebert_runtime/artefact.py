@@ -109,29 +109,39 @@ class ArtefactModel:
             float32 (N, …) as the card's output, without its batch axis of 1.
         """
         count, width = encoded[self.card.inputs[0]].shape
-        rows = [
-            self._run({name: encoded[name][i : i + 1] for name in self.card.inputs}) for i in range(count)
+        most = self.backend.most_rows
+        found = [
+            self._run({name: encoded[name][i : i + most] for name in self.card.inputs})
+            for i in range(0, count, most)
         ]
         shape = self.card.outputs(width or self.card.seq_len)[self.output][1:]
-        return np.stack(rows) if rows else np.zeros((0, *shape), np.float32)
+        return np.concatenate(found) if found else np.zeros((0, *shape), np.float32)
 
     def run_rows(self, rows: Sequence[Encoded]) -> list[NDArray[np.float32]]:
-        """The network's answer to each input, which runs in the smallest bucket that holds it."""
-        found = []
-        for row in rows:
-            encoded = self.tokenizer.pad([row], self.card.bucket(len(row[0])).seq_len)
-            found.append(self._run({name: encoded[name] for name in self.card.inputs}))
-        return found
+        """The network's answer to each input, which runs in the smallest bucket that holds it.
+
+        Inputs of one bucket run together where the file takes several. Their answers may then differ from
+        those of one input at a time in the last bits.
+        """
+        same: dict[int, list[int]] = {}  # sequence length → places of its inputs
+        for place, (ids, _) in enumerate(rows):
+            same.setdefault(self.card.bucket(len(ids)).seq_len, []).append(place)
+        found: dict[int, NDArray[np.float32]] = {}
+        for seq_len, places in same.items():
+            encoded = self.tokenizer.pad([rows[place] for place in places], seq_len)
+            found.update(zip(places, self.outputs_of(encoded)))
+        return [found[place] for place in range(len(rows))]
 
     def _run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
         found = self.backend.run(inputs)[self.output]
-        expected = self.card.outputs(inputs[self.card.inputs[0]].shape[1])[self.output]
+        count, width = inputs[self.card.inputs[0]].shape
+        expected = (count, *self.card.outputs(width)[self.output][1:])
         # A damaged file may announce one shape and return another.
         if found.shape != expected or not np.isfinite(found).all():
             raise ArtefactError(
                 "the network's answer is not a row of finite numbers; export the artefact again"
             )
-        return found[0]
+        return found
 
 
 def load(directory: str | Path, threads: int = 1, *, public_key: str | Path | None = None) -> ArtefactModel:

@@ -2,7 +2,7 @@
 
 Standard library only.
 
-    DIR/model.tflite | model.onnx   the network, batch 1, one or several sequence lengths (buckets)
+    DIR/model.tflite | model.onnx   the network, one or several sequence lengths (buckets)
         tokenizer.json, vocab.txt   the tokenizer; vocab.txt of a WordPiece alone
         io.json                     named inputs and outputs, task, labels, decision (`ArtefactCard`)
         recipe.json                 how it was quantised
@@ -48,8 +48,8 @@ MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
 INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
 EMBEDDING_NAME = "embedding"
-# The input axis of an .onnx file that takes every bucket's length.
-TOKENS_AXIS = "tokens"
+# The input axes of an .onnx file that take every bucket's length, and several inputs at once.
+TOKENS_AXIS, BATCH_AXIS = "tokens", "batch"
 MOST_LABELS = 1000
 TEMPERATURES = (1e-3, 1e3)  # `mobilebert calibrate` looks no further
 LONGEST_NAME = 255

@@ -28,14 +28,14 @@ class Matcher(ArtefactModel):
         The score of a network for regression is its value itself.
 
         A cross-encoder reads a before b, so that (a, b) and (b, a) score a little differently. With
-        `symmetric` the result is the mean over both orders: the same bits for both, at twice the time.
+        `symmetric` the result is the mean over both orders: the same for both, at up to twice the time.
         """
-        logits = self.logits(pairs)
+        check_texts(pairs, 2)
         shift = self.card.shift(pairs)  # the same for both orders
-        forward = positive_probability(logits, self.card, shift)
         if not symmetric:
-            return forward
-        backward = positive_probability(self.logits([(b, a) for a, b in pairs]), self.card, shift)
+            return positive_probability(self.logits(pairs), self.card, shift)
+        both = self.logits([order for a, b in pairs for order in ((a, b), (b, a))])
+        forward, backward = (positive_probability(both[i::2], self.card, shift) for i in (0, 1))
         return np.float32(0.5) * (forward + backward)
 
     def label(self, score: float) -> str:

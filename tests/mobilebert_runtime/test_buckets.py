@@ -7,11 +7,12 @@ import pytest
 
 from android_bench.sample_pairs import PAIRS
 from mobilebert_export.export_request import DEFAULT_BUCKETS, ExportRequest
+from mobilebert_runtime.backends import MOST_ROWS
 from mobilebert_runtime.card import Bucket, read_card
 from mobilebert_runtime.matcher import Matcher
 from tests.helpers import small_matcher
 
-SHORT, LONG = small_matcher.BUCKETS
+BUCKETS = SHORT, LONG = small_matcher.BUCKETS
 EVERY = [("tflite", "none"), ("tflite", "int8"), ("onnx", "none"), ("onnx", "int8")]
 
 
@@ -40,14 +41,46 @@ def test_the_smallest_bucket_that_holds_a_pair_runs(target, quant):
     asked = []
 
     class Watching:
+        most_rows = matcher.backend.most_rows
+
         def run(self, inputs):
-            asked.append(inputs["input_ids"].shape[1])
-            return {"logits": np.zeros((1, 2), np.float32)}
+            rows, width = inputs["input_ids"].shape
+            asked.extend([width] * rows)
+            return {"logits": np.zeros((rows, 2), np.float32)}
 
     matcher.backend = Watching()
     matcher.score(PAIRS)
     lengths = [len(ids) for ids, _ in matcher.tokenizer.ids(PAIRS, LONG)]
-    assert asked == [SHORT if length <= SHORT else LONG for length in lengths]
+    assert sorted(asked) == sorted(SHORT if length <= SHORT else LONG for length in lengths)
+
+
+@pytest.mark.parametrize("quant", ["none", "int8"])
+def test_an_onnx_file_takes_several_inputs_of_a_bucket_at_once(quant):
+    matcher = Matcher.load(small_matcher.artefact("onnx", quant))
+    one_by_one = np.concatenate([matcher.logits([pair]) for pair in PAIRS])
+    calls, run = [], matcher.backend.run
+
+    def counted(inputs):
+        calls.append(inputs["input_ids"].shape)
+        return run(inputs)
+
+    matcher.backend.run = counted
+    together = matcher.logits(PAIRS)
+    np.testing.assert_allclose(together, one_by_one, atol=1e-5)
+    assert sum(rows for rows, _ in calls) == len(PAIRS)
+    for bucket in BUCKETS:
+        rows = [count for count, width in calls if width == bucket]
+        assert rows[:-1] == [MOST_ROWS] * (len(rows) - 1)
+
+    calls.clear()
+    symmetric = matcher.score(PAIRS[:1], symmetric=True)
+    assert [rows for rows, _ in calls] == [2]
+    turned = matcher.score([(b, a) for a, b in PAIRS[:1]], symmetric=True)
+    np.testing.assert_allclose(symmetric, turned, atol=1e-6)
+
+
+def test_a_tflite_file_takes_one_input_at_a_time():
+    assert Matcher.load(small_matcher.artefact("tflite", "none")).backend.most_rows == 1
 
 
 @pytest.mark.parametrize("quant", ["none", "int8"])
