@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -120,16 +121,23 @@ class ArtefactModel:
     def run_rows(self, rows: Sequence[Encoded]) -> list[NDArray[np.float32]]:
         """The network's answer to each input, which runs in the smallest bucket that holds it.
 
-        Inputs of one bucket run together where the file takes several. Their answers may then differ from
-        those of one input at a time in the last bits.
+        Where the file takes several inputs at once, those of one bucket and like length run together, padded
+        to a multiple of 8 tokens. Answers may then differ from those of one input alone as they do between
+        buckets: in the last bits, and in integers by a rounding.
         """
-        same: dict[int, list[int]] = {}  # sequence length → places of its inputs
-        for place, (ids, _) in enumerate(rows):
-            same.setdefault(self.card.bucket(len(ids)).seq_len, []).append(place)
+        lengths = [len(ids) for ids, _ in rows]
+        order = sorted(range(len(rows)), key=lambda place: lengths[place])
         found: dict[int, NDArray[np.float32]] = {}
-        for seq_len, places in same.items():
-            encoded = self.tokenizer.pad([rows[place] for place in places], seq_len)
-            found.update(zip(places, self.outputs_of(encoded)))
+        for bucket, group in groupby(order, key=lambda place: self.card.bucket(lengths[place]).seq_len):
+            same = list(group)
+            for start in range(0, len(same), self.backend.most_rows):
+                places = same[start : start + self.backend.most_rows]
+                width = bucket
+                if len(places) > 1:
+                    eighths = -(-lengths[places[-1]] // 8)
+                    width = min(bucket, max(8 * eighths, self.card.buckets[0].seq_len))
+                encoded = self.tokenizer.pad([rows[place] for place in places], width)
+                found.update(zip(places, self.outputs_of(encoded)))
         return [found[place] for place in range(len(rows))]
 
     def _run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
