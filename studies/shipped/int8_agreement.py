@@ -1,6 +1,6 @@
 """Labels that integer artefacts of shipped matchers change, and how far their logits move.
 
-    python -m studies.shipped.int8_agreement artefacts/matcher-int8 artefacts/matcher-onnx --out agreement.json
+    python -m studies.shipped.int8_agreement artefacts/matcher-int8 --out agreement.json
 
 The pairs are those that an export verifies itself on, made from the bundled text, and the float model is
 PyTorch's. Run it once on each kind of processor: integer kernels differ between them.
