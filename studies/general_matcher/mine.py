@@ -6,7 +6,7 @@ python -m studies.general_matcher.mine
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from typer import Option
@@ -38,7 +38,7 @@ def main(
     found = vectors[rows].astype(np.float32)
     if teacher == "mpnet":
         found = mapped(found, Targets(cache, count, 0.0).map)
-    index = faiss.index_factory(
+    index: Any = faiss.index_factory(
         found.shape[1], f"IVF{cells},Flat" if cells > 1 else "Flat", faiss.METRIC_INNER_PRODUCT
     )
     index.train(found)
