@@ -27,6 +27,7 @@ from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cu
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import (
     EncoderConfig,
+    find_directory,
     load_classifier,
     load_pretrained,
     packaged_directory,
@@ -63,6 +64,10 @@ def main(
             "--from", help="Model whose trunk to go on from, in the place of pruning; give --joint 0 with it."
         ),
     ] = None,
+    kept: Annotated[
+        float,
+        Option(min=0, max=1, help="Of --from's weights in the trunk that is written; chosen on dev pairs."),
+    ] = 0.0,
     joint: Annotated[float, Option(min=0, help="Seconds of the first stage.")] = 900,
     vectors: Annotated[float, Option(min=0, help="Seconds of the second stage.")] = 1800,
     transfer_rate: Annotated[float, Option(help="Peak rate of joint.")] = 3e-4,
@@ -88,7 +93,7 @@ def main(
         seen = [known.batch(rows) for rows in np.arange(HELD, HELD + PRUNED_ON).reshape(-1, 50)]
         pruned = prune(master, config, counts, seen, EMBEDDING_STEPS, seed)
         save_pretrained(pruned, out / "pruned", tokenizer_from=folder)
-    student = encoder_of(load_pretrained(begin or out / "pruned"))
+    student = encoder_of(load_pretrained(find_directory(begin) if begin else out / "pruned"))
     lessons = Lessons(master, student, known, shared / "data", cache, seed)
     progress = Run(out, student)
     todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]
@@ -105,7 +110,20 @@ def main(
     draw, loss = lessons.mixed(targets, fresh, size), lessons.vectors(targets)
     run_stage(progress, "vectors", Settings(rate, vectors), draw, loss, lambda: lessons.figures(targets))
     student.eval()
+    if begin is not None:
+        average(student, encoder_of(load_pretrained(find_directory(begin))), kept)
     save_pretrained(student, out / "trunk", tokenizer_from=folder)
+
+
+def average(student: Encoder, before: Encoder, kept: float) -> None:
+    """Move the student's weights back by `kept` of the way it came: what was learned before is kept better.
+
+    Wortsman et al. 2022, "Robust fine-tuning of zero-shot models".
+    """
+    old = dict(before.named_parameters())
+    with torch.no_grad():
+        for name, parameter in student.named_parameters():
+            parameter.lerp_(old[name], kept)
 
 
 def seated_teacher(config: EncoderConfig, texts: list[str], out: Path) -> tuple[Encoder, Path]:
