@@ -33,6 +33,7 @@ class TrainingSettings:
     weight_decay: float = 0.01
     max_tokens: int = 64  # encoders: word pieces of a pair
     swap: bool = False  # swap a and b in half of the examples: free augmentation for a symmetric task
+    dtype: str = "float32"  # of activations, see `TrainingConfig`
 
 
 # The paper trains with Adam at 1e-4, batches of 64, for an unstated number of epochs on all pairs. On one
@@ -64,6 +65,7 @@ def loop_config(settings: TrainingSettings, examples: int, seed: int) -> Trainin
         seed=seed,
         evaluate_every=epoch if settings.patience else 0,
         patience=settings.patience,
+        dtype=settings.dtype,
     )
 
 

@@ -1,0 +1,105 @@
+"""A model's artefacts, ours and those of other quantisers of one float file.
+
+Ours: float and int8, TFLite and ONNX. The peers': ONNX Runtime's `quantize_dynamic` of our float ONNX file,
+ai-edge-quantizer's dynamic and static defaults of our float TFLite file. A peer's file takes the place of the
+model in a copy of our float artefact's folder, so that every file answers through the same runtime.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from mobilebert_export import samples
+from mobilebert_export.artefact_folder import write_checksums
+from mobilebert_export.export_request import ExportRequest
+from mobilebert_export.exporter import export
+from mobilebert_runtime.artefact import load
+from mobilebert_runtime.card import read_card
+from mobilebert_runtime.files import write_json
+from quantize.tflite_int8 import rows_of
+from studies.common.script import console
+
+OURS = {f"{target}-{quant}": (target, quant) for target in ("tflite", "onnx") for quant in ("none", "int8")}
+
+
+def make_artefacts(request: ExportRequest) -> dict[str, Path]:
+    """Artefact folders by name, ours first; those that are there already are kept.
+
+    Args:
+        request: the model and how to export it; `out` is the folder that holds the artefact folders, and target
+            and quantisation are those of each artefact.
+    """
+    request.out.mkdir(parents=True, exist_ok=True)
+    folders: dict[str, Path] = {}
+    for name, (target, quant) in OURS.items():
+        folders[name] = request.out / name
+        if not folders[name].is_dir():
+            export(replace(request, out=folders[name], target=target, quant=quant, measure=False), console())
+    for name, (source, quantise) in PEERS.items():
+        folders[name] = request.out / name
+        if not folders[name].is_dir():
+            console().print(f"{name}: quantise")
+            _quantise(folders[source], folders[name], quantise)
+    return folders
+
+
+def _quantise(source: Path, out: Path, quantise: Callable[[Path, Path], None]) -> None:
+    """A copy of an artefact folder with another file as its model; whole or not at all."""
+    unfinished = out.with_suffix(".partial")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.copytree(source, unfinished)
+    card = read_card(unfinished)
+    path = unfinished / card.model_file
+    path.unlink()
+    quantise(source, path)
+    write_json(unfinished / "io.json", replace(card, quant=out.name).to_json())
+    write_checksums(unfinished)
+    unfinished.rename(out)
+
+
+def ort_dynamic(folder: Path, out: Path) -> None:
+    """ONNX Runtime's dynamic quantisation with its defaults."""
+    import onnx
+    from onnxruntime.quantization import quantize_dynamic
+
+    model = onnx.load(folder / "model.onnx")
+    del model.graph.value_info[:]  # shapes that torch.onnx notes make it stop; ONNX infers them again
+    quantize_dynamic(model, out)
+
+
+def ai_edge_dynamic(folder: Path, out: Path) -> None:
+    """ai-edge-quantizer's recipe of int8 weights and ranges found at run time."""
+    from ai_edge_quantizer import quantizer, recipe
+
+    work = quantizer.Quantizer(str(folder / "model.tflite"))
+    work.load_quantization_recipe(recipe.dynamic_wi8_afp32())
+    out.write_bytes(work.quantize(enable_progress_report=False).quantized_model)
+
+
+def ai_edge_static(folder: Path, out: Path) -> None:
+    """ai-edge-quantizer's recipe of int8 weights and activations, calibrated on our calibration texts."""
+    from ai_edge_quantizer import quantizer, recipe
+
+    work = quantizer.Quantizer(str(folder / "model.tflite"))
+    work.load_quantization_recipe(recipe.static_wi8_ai8())
+    model = load(folder)
+    pairs = samples.calibration_pairs()
+    texts = pairs if model.card.texts == 2 else [text for pair in pairs for text in pair]
+    calibration: dict[str, list[dict[str, np.ndarray]]] = {}
+    for bucket in model.card.buckets:
+        encoded = model.tokenizer.pad(model.tokenizer.ids(texts, bucket.seq_len), bucket.seq_len)
+        calibration[str(bucket.signature)] = rows_of({name: encoded[name] for name in model.card.inputs})
+    out.write_bytes(work.quantize(work.calibrate(calibration), enable_progress_report=False).quantized_model)
+
+
+# Name → the float artefact that it starts from, and what writes its file.
+PEERS: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
+    "ort-dynamic": ("onnx-none", ort_dynamic),
+    "ai-edge-dynamic": ("tflite-none", ai_edge_dynamic),
+    "ai-edge-static": ("tflite-none", ai_edge_static),
+}
