@@ -54,7 +54,7 @@ class ScoredPairs:
             reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
             names = list(reader.fieldnames or ())
             target = next((name for name in TARGETS if name in names), None)
-            texts = [name for name in names if name != target and name != "language"]
+            texts = [name for name in names if name not in {target, "language"}]
             if target is None or len(texts) != 2:
                 raise DataError(
                     f"{path}: columns {', '.join(names)}; expected two texts and a score or label"

@@ -31,8 +31,8 @@ def make_artefacts(request: ExportRequest) -> dict[str, Path]:
     """Artefact folders by name, ours first; those that are there already are kept.
 
     Args:
-        request: the model and how to export it; `out` is the folder that holds the artefact folders, and target
-            and quantisation are those of each artefact.
+        request: the model and how to export it; `out` is the folder that holds the artefacts' folders, target
+            and quantisation are set here.
     """
     request.out.mkdir(parents=True, exist_ok=True)
     folders: dict[str, Path] = {}

@@ -1,6 +1,6 @@
 """Latency of all files of one or several accuracy records: 128 tokens, the files in turn in one process.
 
-    python -m studies.any_encoder.latency results/any_encoder/minilm.json --out results/any_encoder/latency.json
+    R=results/any_encoder; python -m studies.any_encoder.latency $R/minilm.json --out $R/latency.json
 
 Nothing else may run on the machine.
 """
@@ -45,16 +45,8 @@ def main(
             name: {"p50_ms": round(float(np.median(times)), 3), "raw_ms": np.round(times, 3).tolist()}
             for name, times in latencies(folders, threads, rounds).items()
         }
-    write_json(
-        out,
-        {
-            "command": command_line(),
-            "machine": describe(),
-            "threads": threads,
-            "tokens": TOKENS,
-            "models": found,
-        },
-    )
+    record = {"command": command_line(), "machine": describe(), "threads": threads, "tokens": TOKENS}
+    write_json(out, record | {"models": found})
 
 
 def latencies(folders: dict[str, Path], threads: int, rounds: int) -> dict[str, np.ndarray]:
