@@ -297,6 +297,9 @@ SEEDS = Number(0, 2**32 - 1)  # the narrowest generator, scikit-learn's, takes 3
 
 Threads = Annotated[int, THREADS, Option(help="CPU threads.")]
 Seed = Annotated[int, SEEDS, Option(help="Of everything that is random.")]
+TrainingType = Annotated[
+    str, Choice("float32", "bf16"), Option(help="float32, or bf16 where the processor or GPU has it.")
+]
 Force = Annotated[bool, Option("--force", help="Replace outputs that exist.")]
 Sessions = Annotated[
     int, Number(1, 1000), Option(help="Interleaved sessions per artefact, a process each; a gate needs 7.")

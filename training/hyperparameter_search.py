@@ -26,11 +26,9 @@ class Cell:
         """Name of its folder and record."""
         return f"b{self.batch_size}-lr{self.learning_rate:g}-e{self.epochs:g}"
 
-    def loop(self, seed: int) -> TrainingConfig:
-        """How to optimise it."""
-        return TrainingConfig(
-            epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, seed=seed
-        )
+    def loop(self, seed: int, dtype: str = "float32") -> TrainingConfig:
+        """How to optimise it; `dtype` as in `TrainingConfig`."""
+        return TrainingConfig(self.epochs, self.batch_size, self.learning_rate, seed=seed, dtype=dtype)
 
 
 BATCH_SIZES = (16, 32, 48)

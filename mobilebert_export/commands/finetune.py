@@ -29,6 +29,7 @@ def finetune(
     lr: Annotated[str, opt.RATES, Option(help="Peak learning rate, or a list.")] = "",
     epochs: Annotated[str, opt.RATES, Option(help="Passes over the training data, or a list.")] = "",
     max_len: Annotated[int, opt.TOKENS, Option(help="squad: tokens of a window over the text.")] = 384,
+    dtype: opt.TrainingType = "float32",
     seed: opt.Seed = 0,
     threads: opt.Threads = 2,
     force: opt.Force = False,
@@ -66,11 +67,18 @@ def finetune(
         _Squad(data, source, max_len) if task == "squad" else _Pairs(task, data, PairTokenizer.load(source))
     )
     name = source.resolve().name if Path(model).is_dir() else model
-    facts = {"task": task, "data": data.resolve().name, "model": name, "seed": seed, "sizes": work.sizes}
+    facts = {
+        "task": task,
+        "data": data.resolve().name,
+        "model": name,
+        "seed": seed,
+        "dtype": dtype,
+        "sizes": work.sizes,
+    }
 
     def run(cell: Cell, folder: Path) -> tuple[Any, dict[str, Any]]:
         network = start_model(model, work.head, work.outputs, seed)
-        return network, work.train(network, cell.loop(seed), folder)
+        return network, work.train(network, cell.loop(seed, dtype), folder)
 
     def keep(network: Any) -> None:
         models.save_pretrained(network, out / "model", tokenizer_from=source)

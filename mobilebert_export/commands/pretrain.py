@@ -34,7 +34,7 @@ def pretrain(
     optimiser: Annotated[str, Option(help="lamb or adamw.")] = "lamb",
     lr: Annotated[float, opt.RATE, Option(help="Peak learning rate.")] = 1.76e-3,
     warmup: Annotated[float, opt.SHARE, Option(help="Share of the updates.")] = 0.1,
-    dtype: Annotated[str, Option(help="float32, or bf16 where the processor or GPU has it.")] = "float32",
+    dtype: opt.TrainingType = "float32",
     shard: Annotated[bool, Option("--shard", help="Weights and moments in parts on the processes.")] = False,
     checkpoint_activations: Annotated[
         bool, Option("--checkpoint-activations", help="Less memory, a third more computing.")

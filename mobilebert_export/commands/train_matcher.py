@@ -40,9 +40,7 @@ def train_matcher(
         opt.COUNT_OR_NONE,
         Option(help="Stop after so many epochs without a better dev figure; 0: never."),
     ] = None,
-    dtype: Annotated[
-        str, opt.Choice("float32", "bf16"), Option(help="float32, or bf16 where the processor or GPU has it.")
-    ] = "float32",
+    dtype: opt.TrainingType = "float32",
     seed: opt.Seed = 0,
     threads: opt.Threads = 2,
     force: opt.Force = False,

@@ -1,0 +1,76 @@
+"""Do a reader's float and integer artefacts give the same answers to a SQuAD file's questions?
+
+    R=results/any_encoder
+    python -m studies.any_encoder.span_agreement runs/reader/float runs/reader/int8 --out $R/spans.json
+
+An answer is the same where it begins and ends at the same characters, or where both say that there is none.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from mobilebert_runtime.card import read_recipe
+from mobilebert_runtime.files import write_json
+from mobilebert_runtime.question_answerer import QuestionAnswerer
+from studies.any_encoder.span_data import SQUAD
+from studies.common.records import check_outputs, read_json
+from studies.common.script import Force, Threads, command_line, console, run
+
+Span = tuple[int, int]
+
+
+def main(
+    reference: Annotated[Path, Argument(help="Artefact folder of the float reader.")],
+    artefacts: Annotated[list[Path], Argument(help="Artefact folders to compare with it.")],
+    out: Annotated[Path, Option(help="JSON file of the record.")],
+    squad: Annotated[Path, Option(help="A file in SQuAD's JSON.")] = SQUAD,
+    threads: Threads = 1,
+    force: Force = False,
+) -> None:
+    """Answer every question with every artefact and write how many answers are the float reader's."""
+    check_outputs(out, force=force)
+    asked = questions(squad)
+    expected = spans(reference, asked, threads)
+    found: dict[str, Any] = {}
+    for folder in artefacts:
+        answered = spans(folder, asked, threads)
+        same = {title: [answered[key] == expected[key] for key, *_ in rows] for title, rows in asked.items()}
+        counts = {title: {"questions": len(row), "same": sum(row)} for title, row in same.items()}
+        every = [one for row in same.values() for one in row]
+        found[folder.name] = {
+            "recipe": read_recipe(folder)["recipe"]["name"],
+            "same": round(sum(every) / len(every), 4),
+            "articles": counts,
+        }
+        console().print(f"{folder.name}: {sum(every)} of {len(every)} answers are those of {reference.name}")
+    nothing = sum(span == (0, 0) for span in expected.values())
+    record = {"command": command_line(), "questions": len(expected), "reference says none": nothing}
+    write_json(out, record | {"artefacts": found})
+
+
+def questions(squad: Path) -> dict[str, list[tuple[str, str, str]]]:
+    """(id, question, context) by the title of the article."""
+    return {
+        article["title"]: [
+            (entry["id"], entry["question"], paragraph["context"])
+            for paragraph in article["paragraphs"]
+            for entry in paragraph["qas"]
+        ]
+        for article in read_json(squad)["data"]
+    }
+
+
+def spans(folder: Path, asked: dict[str, list[tuple[str, str, str]]], threads: int) -> dict[str, Span]:
+    """First and last character of each answer by the question's id; (0, 0): no answer, as SQuAD 2.0 asks."""
+    reader = QuestionAnswerer.load(folder, threads)
+    rows = [row for article in asked.values() for row in article]
+    answers = reader.answer([(question, context) for _, question, context in rows], may_be_none=True)
+    return {row[0]: (answer.start, answer.end) for row, answer in zip(rows, answers, strict=True)}
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,38 @@
+"""Articles of a SQuAD file to fine-tune on, and articles kept back, for `mobilebert finetune --task squad`.
+
+python -m studies.any_encoder.span_data --out runs/squad
+mobilebert finetune --task squad --data runs/squad --out runs/reader --epochs 4 --lr 1e-4 --batch-size 16
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from mobilebert_runtime.files import refuse_finished, replacing_folder, write_json
+from studies.common.records import read_json
+from studies.common.script import Force, console, run
+
+SQUAD = Path("../shared/data/squad/dev-5-articles.json")
+
+
+def main(
+    out: Annotated[Path, Option(help="Folder for train.json and dev.json.")],
+    squad: Annotated[Path, Option(help="A file in SQuAD's JSON.")] = SQUAD,
+    kept_back: Annotated[int, Option(min=1, help="Articles of dev.json, the last of the file.")] = 2,
+    force: Force = False,
+) -> None:
+    """Split a file by its articles."""
+    refuse_finished(out, force=force)
+    whole = read_json(squad)
+    parts = {"train": whole["data"][:-kept_back], "dev": whole["data"][-kept_back:]}
+    with replacing_folder(out) as partial:
+        for name, articles in parts.items():
+            write_json(partial / f"{name}.json", {"version": whole.get("version"), "data": articles})
+            console().print(f"{name}: {', '.join(article['title'] for article in articles)}")
+
+
+if __name__ == "__main__":
+    run(main)
