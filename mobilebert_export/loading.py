@@ -62,10 +62,13 @@ def load_model(
     network: Any
     network = models.load_embedder(folder) if found.modules else models.load_pretrained(directory)
     _check_head(network, found, folder)
+    tokenizer = load_tokenizer(directory, network.config)
+    if found.texts == 2:
+        _check_token_types(directory, network.config)
     digest = file_sha256(directory / "model.safetensors")
     # The folder's name, not its path: an artefact tells nobody where it was made.
     source = {"name": name if is_hub_id(name) else folder.resolve().name, "sha256": digest}
-    return LoadedModel(network, found, load_tokenizer(directory, network.config), directory, source)
+    return LoadedModel(network, found, tokenizer, directory, source)
 
 
 def _check_head(network: Any, task: "ModelTask", folder: Path) -> None:
@@ -106,6 +109,24 @@ def load_tokenizer(directory: Path, config: Any) -> PairTokenizer:
             f"{directory}: tokenizer.json has {tokenizer.vocab_size} entries, the model {config.vocab_size}"
         )
     return tokenizer
+
+
+def _check_token_types(directory: Path, config: Any) -> None:
+    """Raise `ModelError` where `transformers` would not feed the token types that an artefact feeds.
+
+    A tokenizer whose `model_input_names` leave them out gives the network none, so that it takes both texts
+    for the first; an artefact takes the types of tokenizer.json's template.
+    """
+    from models.sentence_modules import read_object
+
+    path = directory / "tokenizer_config.json"
+    names = read_object(path).get("model_input_names")
+    if names is not None and "token_type_ids" not in names and config.type_vocab_size > 1:
+        raise ModelError(
+            f"{path}: model_input_names leave out token_type_ids, so that transformers takes both texts for "
+            f"the first, but the network has {config.type_vocab_size} types; add token_type_ids if "
+            "it was trained with them"
+        )
 
 
 def load_source(made: dict[str, Any], artefact: str | Path, model: str | None) -> LoadedModel:

@@ -95,7 +95,7 @@ def choose(
     """
     rejected: list[Rejected] = []
     recipes = recipes_to_try(first)
-    pairs = 0
+    compared = ""
     for recipe in recipes:
         try:
             written = write(recipe)
@@ -103,16 +103,16 @@ def choose(
             rejected.append(Rejected(recipe.name, (str(error),)))
         else:
             checked = check(recipe)
-            pairs = checked.result.pairs
+            compared = f"{checked.result.pairs} {checked.result.of}"
             if not checked.failures:
                 return Chosen(recipe, written, checked, tuple(rejected))
             rejected.append(Rejected(recipe.name, checked.failures))
         if recipe is not recipes[-1]:
             console.print(f"{recipe.name} does not pass: {'; '.join(rejected[-1].failures)}")
-    if len(rejected) == 1 and not pairs:
+    if len(rejected) == 1 and not compared:
         raise VerificationError(f"{where}: {rejected[0].failures[0]}")
     found = [
         "; ".join(one.failures) if len(rejected) == 1 else f"{one.recipe}: {'; '.join(one.failures)}"
         for one in rejected
     ]
-    raise VerificationError(f"{where}: differs from the PyTorch model on {pairs} pairs: {' | '.join(found)}")
+    raise VerificationError(f"{where}: differs from the PyTorch model on {compared}: {' | '.join(found)}")

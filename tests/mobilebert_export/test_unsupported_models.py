@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from mobilebert_export.loading import load_model
-from mobilebert_runtime.errors import UserError
+from mobilebert_runtime.errors import ModelError, UserError
 from tests.helpers.model_directories import model_directory
 from tests.helpers.published_models import published
 
@@ -45,6 +45,19 @@ def test_the_program_says_it_on_one_line_and_leaves_nothing(tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert "model_type is 'gpt2'" in done.stderr
+
+
+def test_pairs_whose_types_transformers_would_not_feed_are_named(tmp_path):
+    folder = model_directory(tmp_path / "model", "bert", "question-answering")
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text()) if path.is_file() else {}
+    load_model(str(folder))
+    path.write_text(json.dumps(settings | {"model_input_names": ["input_ids", "attention_mask"]}))
+    with pytest.raises(ModelError, match="model_input_names leave out token_type_ids"):
+        load_model(str(folder))
+    single = model_directory(tmp_path / "single", "bert", "token-classification")
+    (single / "tokenizer_config.json").write_bytes(path.read_bytes())
+    assert load_model(str(single)).task.texts == 1  # one text is of type 0 in any case
 
 
 def test_a_tokenizer_that_no_artefact_holds_is_named(tmp_path):
