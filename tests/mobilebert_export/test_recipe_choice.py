@@ -41,7 +41,13 @@ def test_the_first_recipe_that_passes_is_taken_and_no_slower_one_is_tried():
     for passes, names in {
         "tflite-int8": ["tflite-int8"],
         "tflite-int8-mixed": ["tflite-int8", "tflite-int8-mixed"],
-        "tflite-int8-dynamic": ["tflite-int8", "tflite-int8-mixed", "tflite-int8-dynamic"],
+        "tflite-int8-mixed-28db": ["tflite-int8", "tflite-int8-mixed", "tflite-int8-mixed-28db"],
+        "tflite-int8-dynamic": [
+            "tflite-int8",
+            "tflite-int8-mixed",
+            "tflite-int8-mixed-28db",
+            "tflite-int8-dynamic",
+        ],
     }.items():
         made, tried, said = choice(passes)
         assert tried == names
@@ -53,7 +59,7 @@ def test_the_first_recipe_that_passes_is_taken_and_no_slower_one_is_tried():
 def test_where_none_passes_every_recipe_is_named_with_its_failures():
     with pytest.raises(VerificationError, match="300 pairs") as caught:
         choice(None)
-    for name in ("tflite-int8", "tflite-int8-mixed", "tflite-int8-dynamic"):
+    for name in ("tflite-int8", "tflite-int8-mixed", "tflite-int8-mixed-28db", "tflite-int8-dynamic"):
         assert f"{name}: {name} is bad" in str(caught.value)
 
 
@@ -76,7 +82,7 @@ def test_a_recipe_that_misses_the_accuracy_budget_is_rejected_as_one_that_fails(
 def test_every_fallback_keeps_the_quantisation_and_the_tolerance_asked_for():
     for first in (INT8, recipes.RECIPES["onnx-int8"]):
         to_try = recipes.recipes_to_try(first)
-        assert len({rung.name for rung in to_try}) == 3
+        assert len({rung.name for rung in to_try}) == 4
         assert {rung.quant for rung in to_try} == {"int8"}
         assert {rung.tolerance for rung in to_try} == {first.tolerance}
 
