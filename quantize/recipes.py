@@ -195,8 +195,8 @@ RECIPES: dict[str, Recipe] = {
 }
 
 # In a network with LayerNorm and GELU, products whose results have a few channels a hundred times wider than
-# the others have 15 dB, those that read such a stream 25, the rest more (docs/decisions/018). The second limit
-# is for networks whose vectors are the answer: no threshold hides a small turn of them.
+# the others have 15 dB, those that read such a stream 25, the rest more (docs/decisions/018). The second
+# limit is for networks whose vectors are the answer: no threshold hides a small turn of them.
 NOISE_LIMITS_DB = {"mixed": 26.0, "mixed-28db": 28.0}
 # What int8 tries when a recipe fails verification, the fastest first.
 FALLBACKS: dict[str, tuple[Recipe, ...]] = {
