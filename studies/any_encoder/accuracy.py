@@ -99,11 +99,19 @@ def main(
         files[name] = {"bytes": (path / artefact.card.model_file).stat().st_size}
         if artefact.card.quant in ("none", "int8"):
             files[name]["recipe"] = read_recipe(path)["recipe"]["name"]
-        answers[name] = {of: scores(artefact, data.pairs) for of, data in sets.items()}
+        answers[name] = {of: kept_scores(artefact, path, of, data.pairs) for of, data in sets.items()}
         for of, data in sets.items():
             files[name][of] = figures(artefact, answers[name][of], answers[FLOAT][of], data.targets)
     counts = {name: len(data.pairs) for name, data in sets.items()}
     write_json(out, {"command": command_line(), "artefacts": str(folder), "pairs": counts, "files": files})
+
+
+def kept_scores(artefact: ArtefactModel, folder: Path, of: str, pairs: list[tuple[str, str]]) -> np.ndarray:
+    """`scores`, which lie beside the artefact's folder from then on: an interrupted run goes on."""
+    path = folder.with_name(f"{folder.name}.{of}.{len(pairs)}.npy")
+    if not path.is_file() or path.stat().st_mtime < (folder / artefact.card.model_file).stat().st_mtime:
+        np.save(path, scores(artefact, pairs))
+    return np.asarray(np.load(path))
 
 
 def scores(artefact: ArtefactModel, pairs: list[tuple[str, str]]) -> np.ndarray:

@@ -82,11 +82,17 @@ def ai_edge_dynamic(folder: Path, out: Path) -> None:
 
 
 def ai_edge_static(folder: Path, out: Path) -> None:
-    """ai-edge-quantizer's recipe of int8 weights and activations, calibrated on our calibration texts."""
-    from ai_edge_quantizer import quantizer, recipe
+    """ai-edge-quantizer's recipe of int8 weights and activations, calibrated on our calibration texts.
+
+    Outputs stay float, so that the file stands in for ours.
+    """
+    from ai_edge_quantizer import algorithm_manager, qtyping, quantizer, recipe
 
     work = quantizer.Quantizer(str(folder / "model.tflite"))
     work.load_quantization_recipe(recipe.static_wi8_ai8())
+    work.update_quantization_recipe(
+        ".*", qtyping.TFLOperationName.OUTPUT, algorithm_key=algorithm_manager.AlgorithmName.NO_QUANTIZE
+    )
     model = load(folder)
     pairs = samples.calibration_pairs()
     texts = pairs if model.card.texts == 2 else [text for pair in pairs for text in pair]
