@@ -84,8 +84,8 @@ def ai_edge_dynamic(folder: Path, out: Path) -> None:
 def ai_edge_static(folder: Path, out: Path) -> None:
     """ai-edge-quantizer's recipe of int8 weights and activations, calibrated on our calibration texts.
 
-    On an eighth of them: its calibration looks at every tensor of every bucket, an hour for all texts. Outputs
-    stay float, so that the file stands in for ours.
+    On an eighth of them: its calibration looks at every tensor of every bucket, an hour for all texts.
+    Outputs stay float, so that the file stands in for ours.
     """
     from ai_edge_quantizer import algorithm_manager, qtyping, quantizer, recipe
 
