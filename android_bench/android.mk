@@ -5,7 +5,7 @@ RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py external_mode
 	runner/run.sh runner/bundle.py) $(wildcard mobilebert_runtime/*.py)
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 
-ANDROID_TESTS := tests/android_bench/test_phone_core.py tests/android_bench/test_phone_host.py tests/android_bench/test_phone_app.py \
+ANDROID_TESTS := tests/android_bench/test_phone_layouts.py tests/android_bench/test_phone_core.py tests/android_bench/test_phone_host.py tests/android_bench/test_phone_app.py \
 	tests/android_bench/test_phone_bridge.py tests/android_bench/test_phone_aar.py tests/android_bench/test_phone_loader.py tests/android_bench/test_phone_tasks.py \
 	tests/android_bench/test_phone_arm.py
 

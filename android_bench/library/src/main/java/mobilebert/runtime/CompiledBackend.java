@@ -1,0 +1,75 @@
+package mobilebert.runtime;
+
+import androidx.annotation.NonNull;
+import java.io.File;
+import java.io.IOException;
+
+/**
+ * .tflite files through LiteRT's CompiledModel on a GPU or an NPU. A model that this processor does not take whole runs
+ * on the CPU, as without this class; {@link Model#runtime} says which it was, and why.
+ *
+ * <p>Other processors round in other ways: compare answers and latency with the CPU's before you choose one.
+ */
+public final class CompiledBackend implements Backend {
+  /** Where a model may run beside the CPU. */
+  public enum Processor {
+    GPU,
+    NPU
+  }
+
+  private final Processor processor;
+  private final Backend cpu;
+
+  /** The processor that is tried first. */
+  public CompiledBackend(@NonNull Processor processor) {
+    this(processor, Networks.INSTANCE);
+  }
+
+  CompiledBackend(Processor processor, Backend cpu) {
+    this.processor = processor;
+    this.cpu = cpu;
+  }
+
+  @NonNull
+  @Override
+  public Network open(@NonNull File folder, @NonNull ArtefactCard card, int threads) throws IOException {
+    if (!card.target.equals("tflite")) {
+      throw new IOException("CompiledModel runs .tflite files, and this artefact is for " + card.target);
+    }
+    String why;
+    try {
+      return CompiledNetwork.open(new File(folder, card.modelFile), card, processor);
+    } catch (IOException | RuntimeException error) {
+      why = error.getMessage();
+    } catch (LinkageError error) {
+      why = "this app has no CompiledModel";
+    }
+    return new OnTheCpu(cpu.open(folder, card, threads), "not on the " + processor + ": " + why);
+  }
+
+  /** A network on the CPU that says why it is there. */
+  private static final class OnTheCpu implements Network {
+    private final Network network;
+    private final String why;
+
+    OnTheCpu(Network network, String why) {
+      this.network = network;
+      this.why = why;
+    }
+
+    @Override
+    public String runtime() {
+      return network.runtime() + " on the CPU (" + why + ")";
+    }
+
+    @Override
+    public float[][] run(TextEncoder.Encoded input) {
+      return network.run(input);
+    }
+
+    @Override
+    public void close() {
+      network.close();
+    }
+  }
+}
