@@ -46,30 +46,4 @@ public final class CompiledBackend implements Backend {
     }
     return new OnTheCpu(cpu.open(folder, card, threads), "not on the " + processor + ": " + why);
   }
-
-  /** A network on the CPU that says why it is there. */
-  private static final class OnTheCpu implements Network {
-    private final Network network;
-    private final String why;
-
-    OnTheCpu(Network network, String why) {
-      this.network = network;
-      this.why = why;
-    }
-
-    @Override
-    public String runtime() {
-      return network.runtime() + " on the CPU (" + why + ")";
-    }
-
-    @Override
-    public float[][] run(TextEncoder.Encoded input) {
-      return network.run(input);
-    }
-
-    @Override
-    public void close() {
-      network.close();
-    }
-  }
 }
