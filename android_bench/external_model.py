@@ -94,6 +94,7 @@ def open_model(folder: Path, threads: int) -> Backend:
 
 class _BareTflite:
     name = "ai-edge-litert"
+    most_rows = 1
 
     def __init__(self, model: Path, threads: int) -> None:
         from ai_edge_litert.interpreter import Interpreter
@@ -121,6 +122,7 @@ class _BareTflite:
 
 class _BareOnnx:
     name = "onnxruntime"
+    most_rows = 1
 
     def __init__(self, model: Path, threads: int) -> None:
         import onnxruntime
