@@ -36,8 +36,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(LIMIT_S + 60)]
 ROUNDING = 1e-5
 # What that may do to the probability of the shipped int8 matcher; seen: 2e-6.
 INT8_BOUND = 1e-4
-# TFLite operators whose result may differ though their inputs are the same; seen: the first three. A float product
-# sums in the order that suits the processor; int8 recipes leave some of attention's products in float.
+# TFLite operators whose result may differ though their inputs are the same; seen: the first three. A float
+# product sums in the order that suits the processor; int8 recipes leave some products of attention in float.
 APPROXIMATE = {
     ("SOFTMAX", "float32"),
     ("FULLY_CONNECTED", "float32"),
