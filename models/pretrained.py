@@ -158,6 +158,7 @@ def save_pretrained(
     settings: MatcherSettings | None = None,
     half: bool = False,
     eight_bit: bool = False,
+    problem_type: str | None = None,
 ) -> None:
     """Write a model directory that we and `transformers` load; an existing one is replaced at the end.
 
@@ -168,12 +169,13 @@ def save_pretrained(
         settings: decision settings of a matcher.
         half: store float16.
         eight_bit: store matrices as `models.eight_bit` does, which only `load_pretrained` reads.
+        problem_type: of a classifier, as `transformers` writes it into config.json: how its logits are read.
 
     Raises:
         ModelError: `tokenizer_from` lacks a tokenizer file.
     """
     with replacing_folder(Path(directory)) as partial:
-        _write(model, partial, half, eight_bit)
+        _write(model, partial, half, eight_bit, problem_type)
         if tokenizer_from is not None:
             _copy_tokenizer(Path(tokenizer_from), partial)
         if settings is not None:
@@ -190,13 +192,15 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
         shutil.copyfile(source / name, directory / name)
 
 
-def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool) -> None:
+def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, problem_type: str | None) -> None:
     config = cast(EncoderConfig, model.config)
     values: dict[str, Any] = config.to_dict()
     values["architectures"] = [_FAMILIES[config.model_type] + _HEADS.get(type(model), "Model")]
     if isinstance(model, PairClassifier | TokenClassifier):
         values["id2label"] = {str(i): f"LABEL_{i}" for i in range(model.num_labels)}
         values["label2id"] = {f"LABEL_{i}": i for i in range(model.num_labels)}
+    if problem_type is not None:
+        values["problem_type"] = problem_type
     (directory / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     tensors = {
         published_name(k, config, classifier=isinstance(model, PairClassifier)): v.detach()

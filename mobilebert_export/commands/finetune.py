@@ -81,7 +81,7 @@ def finetune(
         return network, work.train(network, cell.loop(seed, dtype), folder)
 
     def keep(network: Any) -> None:
-        models.save_pretrained(network, out / "model", tokenizer_from=source)
+        models.save_pretrained(network, out / "model", tokenizer_from=source, problem_type=work.problem_type)
 
     console = Console(stderr=True)
     best = search(cells, run, keep, out, select=work.select, metadata=facts, callback=console.print)
@@ -106,6 +106,8 @@ class _Pairs:
         self.tokenizer = tokenizer
         self.head = "pair_classifier"
         self.outputs = len(self.task.labels) or 1
+        # A logit without it is the log-odds of a class.
+        self.problem_type = None if self.task.labels else "regression"
         self.select = self.task.figures[0]
         self.sizes = {split: len(part.pairs) for split, part in self.data.items()}
 
@@ -127,7 +129,7 @@ class _Pairs:
 class _Squad:
     """SQuAD v1.1 or v2; its test sets are not public."""
 
-    head, outputs, select = "span_qa", 2, "f1"
+    head, outputs, select, problem_type = "span_qa", 2, "f1", None
 
     def __init__(self, folder: Path, directory: Path, max_len: int) -> None:
         from matching.data.squad import find_split, read_squad

@@ -45,8 +45,8 @@ def main(
             name: {"p50_ms": round(float(np.median(times)), 3), "raw_ms": np.round(times, 3).tolist()}
             for name, times in latencies(folders, threads, rounds).items()
         }
-    record = {"command": command_line(), "machine": describe(), "threads": threads, "tokens": TOKENS}
-    write_json(out, record | {"models": found})
+    facts = {"command": command_line(), "machine": describe(), "threads": threads, "tokens": TOKENS}
+    write_json(out, facts | {"models": found})
 
 
 def latencies(folders: dict[str, Path], threads: int, rounds: int) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ import torch
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
+import models
 from matching.data.glue import TASKS, find_task, read_task, task_figures
 from mobilebert_export.commands.finetune import finetune as command
 from mobilebert_runtime.errors import DataError, OptionError, OutputError
@@ -152,6 +153,8 @@ def test_command_runs_a_grid_and_reports_dev_and_test(task, small, tmp_path):
     assert str(tmp_path) not in json.dumps(best)
     kept = load_pretrained(tmp_path / "out" / "model")
     assert kept.num_labels == (1 if task == "sts-b" else 2)
+    read = models.read_task(tmp_path / "out" / "model", task="text-classification", texts=2)
+    assert read.activation == ("identity" if task == "sts-b" else "softmax")
     with pytest.raises(OutputError, match="--force"):
         command(**given)
 
