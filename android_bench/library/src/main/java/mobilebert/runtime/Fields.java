@@ -116,6 +116,9 @@ final class Fields {
     double[] values = numbers(name, count, 0, Integer.MAX_VALUE);
     int[] found = new int[count];
     for (int i = 0; i < count; i++) {
+      if (list(name).get(i) instanceof Double) {
+        throw fault(name + " are not all whole numbers");
+      }
       found[i] = (int) values[i];
     }
     return found;

@@ -80,11 +80,17 @@ final class TemplateIds {
 
   private static void readItems(Fields post, boolean pair, IntList ids, IntList types) throws IOException {
     Fields special = post.object("special_tokens");
+    for (Object name : special.data.keySet()) {
+      checkSpecial(special.object((String) name));
+    }
     for (Fields item : post.objects(pair ? "pair" : "single", 64)) {
       boolean text = item.has("Sequence");
       Fields one = item.object(text ? "Sequence" : "SpecialToken");
       int type = one.whole("type_id", 0, Integer.MAX_VALUE);
       if (text) {
+        if (!one.is("id", "A") && !one.is("id", "B")) {
+          throw one.fault("id is neither A nor B");
+        }
         ids.add(mark(one.is("id", "A")));
         types.add(type);
         continue;
@@ -93,6 +99,17 @@ final class TemplateIds {
       for (int id : special.object(one.anyText("id")).wholes("ids", numbers.size())) {
         ids.add(id);
         types.add(type);
+      }
+    }
+  }
+
+  /** A special token's name, its ids, and their names. */
+  private static void checkSpecial(Fields token) throws IOException {
+    token.anyText("id");
+    token.wholes("ids", token.list("ids").size());
+    for (Object name : token.list("tokens")) {
+      if (!(name instanceof String)) {
+        throw token.fault("tokens are not all texts");
       }
     }
   }

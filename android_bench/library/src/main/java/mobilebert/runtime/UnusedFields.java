@@ -25,7 +25,9 @@ final class UnusedFields {
       truncation.checkUnsigned("max_length", 64);
       truncation.checkUnsigned("stride", 64);
       oneOf(truncation, "strategy", "LongestFirst", "OnlyFirst", "OnlySecond");
-      direction(truncation);
+      if (truncation.has("direction")) {
+        direction(truncation);
+      }
     }
     if (!file.lacks("padding")) {
       Fields padding = file.object("padding");
@@ -33,6 +35,12 @@ final class UnusedFields {
       padding.checkUnsigned("pad_id", 32);
       padding.checkUnsigned("pad_type_id", 32);
       padding.anyText("pad_token");
+      if (!padding.lacks("pad_to_multiple_of")) {
+        padding.checkUnsigned("pad_to_multiple_of", 64);
+      }
+      if (!padding.is("strategy", "BatchLongest")) {
+        checkFixed(padding.object("strategy"));
+      }
     }
     if (!file.lacks("decoder")) {
       checkDecoder(file.object("decoder"));
@@ -72,10 +80,16 @@ final class UnusedFields {
     }
   }
 
-  private static void direction(Fields fields) throws IOException {
-    if (fields.has("direction")) {
-      oneOf(fields, "direction", "Left", "Right");
+  /** A strategy of padding to so many tokens, the only member. */
+  private static void checkFixed(Fields strategy) throws IOException {
+    strategy.checkUnsigned("Fixed", 64);
+    if (strategy.data.size() > 1) {
+      throw strategy.fault("has more than one member");
     }
+  }
+
+  private static void direction(Fields fields) throws IOException {
+    oneOf(fields, "direction", "Left", "Right");
   }
 
   private static void oneOf(Fields fields, String name, String... known) throws IOException {
