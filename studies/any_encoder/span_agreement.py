@@ -3,7 +3,7 @@
     R=results/any_encoder
     python -m studies.any_encoder.span_agreement runs/reader/float runs/reader/int8 --out $R/spans.json
 
-An answer is the same where it begins and ends at the same characters, or where both say that there is none.
+An answer is the same where it begins and ends at the same characters.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ def main(
             "articles": counts,
         }
         console().print(f"{folder.name}: {sum(every)} of {len(every)} answers are those of {reference.name}")
-    nothing = sum(span == (0, 0) for span in expected.values())
-    record = {"command": command_line(), "questions": len(expected), "reference says none": nothing}
-    write_json(out, record | {"artefacts": found})
+    write_json(out, {"command": command_line(), "questions": len(expected), "artefacts": found})
 
 
 def questions(squad: Path) -> dict[str, list[tuple[str, str, str]]]:
@@ -65,10 +63,10 @@ def questions(squad: Path) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def spans(folder: Path, asked: dict[str, list[tuple[str, str, str]]], threads: int) -> dict[str, Span]:
-    """First and last character of each answer by the question's id; (0, 0): no answer, as SQuAD 2.0 asks."""
+    """First and last character of the best answer by the question's id."""
     reader = QuestionAnswerer.load(folder, threads)
     rows = [row for article in asked.values() for row in article]
-    answers = reader.answer([(question, context) for _, question, context in rows], may_be_none=True)
+    answers = reader.answer([(question, context) for _, question, context in rows])
     return {row[0]: (answer.start, answer.end) for row, answer in zip(rows, answers, strict=True)}
 
 
