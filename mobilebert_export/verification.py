@@ -14,7 +14,7 @@ from mobilebert_export.agreement import Agreement, agree
 from mobilebert_export.console import silenced, step
 from mobilebert_export.loading import load_source
 from mobilebert_export.raw_outputs import AnyArtefact, Text, network_inputs
-from mobilebert_runtime.card import MATCHING, OUTPUT_NAME, ArtefactCard, read_recipe
+from mobilebert_runtime.card import EMBEDDING, MATCHING, OUTPUT_NAME, ArtefactCard, read_recipe
 from mobilebert_runtime.errors import CheckError, DataError
 from quantize.recipes import Tolerance
 
@@ -162,20 +162,21 @@ def compare(
         label_agreement=agreement.label_agreement,
         rank_agreement=agreement.rank_agreement,
         tolerance=tolerance,
-        failures=tuple(_failures(agreement, tolerance)),
+        failures=tuple(_failures(agreement, tolerance, card)),
         min_cosine=agreement.min_cosine,
         of=of,
     )
 
 
-def _failures(agreement: Agreement, tolerance: Tolerance) -> list[str]:
+def _failures(agreement: Agreement, tolerance: Tolerance, card: ArtefactCard) -> list[str]:
+    rank = tolerance.min_cosine_rank if card.task == EMBEDDING else tolerance.min_rank_agreement
     failures = []
     difference, limit = agreement.max_abs_logit, tolerance.max_abs_logit
     if limit is not None and difference > limit:
         failures.append(f"max |Δlogit| {difference:.2e} is above {limit:.0e}")
     for what, value, least, digits in (
         ("label agreement", agreement.label_agreement, tolerance.min_label_agreement, 4),
-        ("rank agreement", agreement.rank_agreement, tolerance.min_rank_agreement, 5),
+        ("rank agreement", agreement.rank_agreement, rank, 5),
         ("cosine", agreement.min_cosine, tolerance.min_cosine, 6),
     ):
         if value is not None and value < least:

@@ -16,7 +16,8 @@ from mobilebert_export.verification import (
     reference_logits,
     verify,
 )
-from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.card import EMBEDDING, ArtefactCard, Bucket
+from mobilebert_runtime.card_parts import Embedding
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.recipes import Tolerance
@@ -78,6 +79,23 @@ def test_each_broken_tolerance_is_a_failure_of_its_own(logits, tolerance, says):
     other = logits + np.random.default_rng(1).normal(scale=0.3, size=logits.shape).astype(np.float32)
     (failure,) = agreement(logits, other, CARD, tolerance).failures
     assert failure.startswith(says)
+
+
+def test_vectors_have_a_bound_of_their_own_on_the_order_of_their_cosines():
+    card = replace(
+        CARD, task=EMBEDDING, texts=1, labels=(), activation=None, embedding=Embedding(16, normalized=False)
+    )
+    draw = np.random.default_rng(2)
+    vectors = draw.normal(size=(300, 16)).astype(np.float32)
+    other = vectors + draw.normal(scale=0.05, size=vectors.shape).astype(np.float32)
+
+    def failures(tolerance):
+        return compare({"embedding": vectors}, {"embedding": other}, card, tolerance, []).failures
+
+    assert failures(LOOSE) == ()
+    assert failures(replace(LOOSE, min_rank_agreement=1.0)) == ()
+    (failure,) = failures(replace(LOOSE, min_cosine_rank=0.9999))
+    assert failure.startswith("rank agreement")
 
 
 def test_a_logit_that_is_not_a_number_fails_whatever_the_tolerance(logits):
