@@ -21,7 +21,8 @@ from mobilebert_export.exporter import export
 from mobilebert_runtime.artefact import load
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.files import write_json
-from quantize.tflite_int8 import rows_of
+from quantize.recipes import RECIPES
+from quantize.tflite_int8 import quantize_tflite, rows_of
 from studies.common.script import console
 
 OURS = {f"{target}-{quant}": (target, quant) for target in ("tflite", "onnx") for quant in ("none", "int8")}
@@ -44,12 +45,12 @@ def make_artefacts(request: ExportRequest) -> dict[str, Path]:
         folders[name] = request.out / name
         if not folders[name].is_dir():
             console().print(f"{name}: quantise")
-            _quantise(folders[source], folders[name], quantise)
+            quantise_copy(folders[source], folders[name], quantise)
     return folders
 
 
-def _quantise(source: Path, out: Path, quantise: Callable[[Path, Path], None]) -> None:
-    """A copy of an artefact folder with another file as its model; whole or not at all."""
+def quantise_copy(source: Path, out: Path, quantise: Callable[[Path, Path], None]) -> None:
+    """A copy of an artefact folder with another file as its model, which nothing verifies."""
     unfinished = out.with_suffix(".partial")
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.copytree(source, unfinished)
@@ -79,6 +80,11 @@ def ai_edge_dynamic(folder: Path, out: Path) -> None:
     work = quantizer.Quantizer(str(folder / "model.tflite"))
     work.load_quantization_recipe(recipe.dynamic_wi8_afp32())
     out.write_bytes(work.quantize(enable_progress_report=False).quantized_model)
+
+
+def our_dynamic(folder: Path, out: Path) -> None:
+    """Our recipe of int8 weights and ranges found at run time, on the float file."""
+    quantize_tflite(folder / "model.tflite", out, RECIPES["tflite-dynamic"], None)
 
 
 def ai_edge_static(folder: Path, out: Path) -> None:

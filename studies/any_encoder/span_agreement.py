@@ -1,9 +1,10 @@
 """Do a reader's float and integer artefacts give the same answers to a SQuAD file's questions?
 
     R=results/any_encoder
-    python -m studies.any_encoder.span_agreement runs/reader/float runs/reader/int8 --out $R/spans.json
+    python -m studies.any_encoder.span_agreement runs/reader/tflite-none --out $R/spans.json
 
-An answer is the same where it begins and ends at the same characters.
+An answer is the same where it begins and ends at the same characters. The integer files are made of the float
+one without verification, so that readers which an export would refuse are measured too.
 """
 
 from __future__ import annotations
@@ -13,40 +14,42 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from mobilebert_runtime.card import read_recipe
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.question_answerer import QuestionAnswerer
+from studies.any_encoder.artefacts import ai_edge_dynamic, our_dynamic, quantise_copy
 from studies.any_encoder.span_data import SQUAD
 from studies.common.records import check_outputs, read_json
 from studies.common.script import Force, Threads, command_line, console, run
 
 Span = tuple[int, int]
+QUANTISERS = {"dynamic": our_dynamic, "ai-edge-dynamic": ai_edge_dynamic}
 
 
 def main(
     reference: Annotated[Path, Argument(help="Artefact folder of the float reader.")],
-    artefacts: Annotated[list[Path], Argument(help="Artefact folders to compare with it.")],
     out: Annotated[Path, Option(help="JSON file of the record.")],
     squad: Annotated[Path, Option(help="A file in SQuAD's JSON.")] = SQUAD,
     threads: Threads = 1,
     force: Force = False,
 ) -> None:
-    """Answer every question with every artefact and write how many answers are the float reader's."""
+    """Quantise the reader, answer every question and write how many answers are the float reader's."""
     check_outputs(out, force=force)
     asked = questions(squad)
     expected = spans(reference, asked, threads)
     found: dict[str, Any] = {}
-    for folder in artefacts:
+    for name, quantise in QUANTISERS.items():
+        folder = reference.with_name(f"{reference.name}.{name}")
+        if not folder.is_dir():
+            quantise_copy(reference, folder, quantise)
         answered = spans(folder, asked, threads)
         same = {title: [answered[key] == expected[key] for key, *_ in rows] for title, rows in asked.items()}
         counts = {title: {"questions": len(row), "same": sum(row)} for title, row in same.items()}
         every = [one for row in same.values() for one in row]
-        found[folder.name] = {
-            "recipe": read_recipe(folder)["recipe"]["name"],
+        found[name] = {
             "same": round(sum(every) / len(every), 4),
             "articles": counts,
         }
-        console().print(f"{folder.name}: {sum(every)} of {len(every)} answers are those of {reference.name}")
+        console().print(f"{name}: {sum(every)} of {len(every)} answers are those of {reference.name}")
     write_json(out, {"command": command_line(), "questions": len(expected), "artefacts": found})
 
 
