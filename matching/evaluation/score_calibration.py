@@ -15,6 +15,8 @@ from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.tokenizer import Pair
 from models import MatcherSettings
 
+SLOPES, ANY_OFFSET = (1e-3, 1e3), (-1e3, 1e3)
+
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     """The T > 0 whose softmax(logits / T) has the least negative log-likelihood (Guo et al. 2017).
@@ -62,17 +64,9 @@ def fit_slope_and_offset(logits: np.ndarray, labels: np.ndarray) -> tuple[float,
         logits: (N, 2).
         labels: (N,) 0 or 1.
     """
-    difference = np.subtract(*np.asarray(logits, np.float64).T[::-1])
-    sign = 2 * np.asarray(labels) - 1
-
-    def nll(given: np.ndarray) -> tuple[float, np.ndarray]:
-        margin = sign * (given[0] * difference + given[1])
-        pull = -sign * expit(-margin)
-        gradient = np.array([pull @ difference, pull.sum()])
-        return float(np.logaddexp(0, -margin).mean()), gradient / len(sign)
-
-    slope, offset = minimize(nll, (1.0, 0.0), jac=True, bounds=((1e-3, 1e3), (-1e3, 1e3))).x
-    return float(slope), float(offset)
+    count = len(labels)
+    slope, _, offset = _fit_log_odds(logits, labels, np.zeros(count), np.ones(count), (0.0, 0.0), ANY_OFFSET)
+    return slope, offset
 
 
 def fit_settings(logits: np.ndarray, labels: np.ndarray, *, offset: bool = False) -> MatcherSettings:
@@ -87,7 +81,7 @@ def fit_settings(logits: np.ndarray, labels: np.ndarray, *, offset: bool = False
     logits, labels = logits.astype(np.float64), np.asarray(labels, np.int64)
     if offset:
         slope, added = fit_slope_and_offset(logits, labels)
-        scores = expit(slope * (logits[:, 1] - logits[:, 0]) + added)
+        scores = expit(slope * _difference(logits) + added)
         return MatcherSettings(
             temperature=1 / slope,
             threshold=fit_threshold(scores, labels),
@@ -123,25 +117,54 @@ def fit_debiased_settings(
         offset: as in `fit_settings`: a third term of the log-odds, the same in every category.
     """
     pairs, labels = dev
-    difference = np.subtract(*np.asarray(logits, np.float64).T[::-1])
-    shift, sign = prior.shift(pairs), 2 * labels - 1
-    weights = prior.rebalancing_weights(pairs, labels)
+    shift, weights = prior.shift(pairs), prior.rebalancing_weights(pairs, labels)
+    bounds = ANY_OFFSET if offset else (0.0, 0.0)
+    slope, share, constant = _fit_log_odds(logits, labels, shift, weights, (0.0, 1.0), bounds)
+    added = share * (prior.overall - np.asarray(prior.log_odds)) + constant
+    debiased = expit(slope * _difference(logits) + share * shift + constant)
+    return MatcherSettings(
+        temperature=1 / slope,
+        threshold=fit_threshold(debiased, labels, weights),
+        length_shift=LengthShift(tuple(prior.quartiles.as_list()), tuple(added.tolist())).to_json(),
+    )
+
+
+def _difference(logits: np.ndarray) -> np.ndarray:
+    """The second logit less the first, float64 (N,)."""
+    return np.subtract(*np.asarray(logits, np.float64).T[::-1])
+
+
+def _fit_log_odds(
+    logits: np.ndarray,
+    labels: np.ndarray,
+    shift: np.ndarray,
+    weights: np.ndarray,
+    shares: tuple[float, float],
+    offsets: tuple[float, float],
+) -> tuple[float, float, float]:
+    """Slope a, share λ and offset b for which a d + λ s + b has the least weighted negative log-likelihood.
+
+    It is convex in the three.
+
+    Args:
+        logits: (N, 2), whose difference is d.
+        labels: (N,) 0 or 1.
+        shift: (N,) s.
+        weights: (N,).
+        shares: bounds of λ; two equal ones fix it.
+        offsets: bounds of b.
+    """
+    difference, sign = _difference(logits), 2 * np.asarray(labels) - 1
 
     def nll(given: np.ndarray) -> tuple[float, np.ndarray]:
         margin = sign * (given[0] * difference + given[1] * shift + given[2])
         pull = -weights * sign * expit(-margin)
         gradient = np.array([pull @ difference, pull @ shift, pull.sum()])
-        return float(weights @ np.logaddexp(0, -margin)) / len(labels), gradient / len(labels)
+        return float(weights @ np.logaddexp(0, -margin)) / len(sign), gradient / len(sign)
 
-    bounds = ((1e-3, 1e3), (0.0, 1.0), (-1e3, 1e3) if offset else (0.0, 0.0))
-    steepness, share, constant = minimize(nll, (1.0, 0.5, 0.0), jac=True, bounds=bounds).x
-    added = share * (prior.overall - np.asarray(prior.log_odds)) + constant
-    debiased = expit(steepness * difference + share * shift + constant)
-    return MatcherSettings(
-        temperature=float(1 / steepness),
-        threshold=fit_threshold(debiased, labels, weights),
-        length_shift=LengthShift(tuple(prior.quartiles.as_list()), tuple(added.tolist())).to_json(),
-    )
+    start = (1.0, np.clip(0.5, *shares), 0.0)
+    slope, share, offset = minimize(nll, start, jac=True, bounds=(SLOPES, shares, offsets)).x
+    return float(slope), float(share), float(offset)
 
 
 def refit(
