@@ -9,8 +9,6 @@ decisions that differ from our float TFLite file's.
 
 from __future__ import annotations
 
-import csv
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from scipy.stats import spearmanr
 from typer import Argument, Option
 
+from matching.data.glue import TaskData, find_task, read_file
 from matching.evaluation.metrics import auc
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_runtime.artefact import ArtefactModel, load
@@ -32,36 +31,16 @@ from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, command_line, console, run
 
 MULTILINGUAL = Path(__file__).with_name("multilingual_pairs.tsv")
-TARGETS = ("score", "label")  # the column of people's scores, or of 0 and 1
 FLOAT = "tflite-none"  # whose decisions the others' are compared with
 
 
-@dataclass(frozen=True)
-class ScoredPairs:
-    """Text pairs with people's scores of how alike they are, or with 1 for a match and 0 for none."""
+def read_scored(path: Path, prefix: str = "", most: int | None = None) -> TaskData:
+    """Text pairs of a file with people's scores, or with 1 for a match and 0 for none.
 
-    pairs: list[tuple[str, str]]
-    targets: np.ndarray  # float64 (N,)
-
-    @classmethod
-    def read(cls, path: Path, prefix: str = "", most: int | None = None) -> ScoredPairs:
-        """A TSV file with a column score or label and two columns of texts; `prefix` comes before each text.
-
-        Raises:
-            DataError: the file has other columns.
-        """
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            names = list(reader.fieldnames or ())
-            target = next((name for name in TARGETS if name in names), None)
-            texts = [name for name in names if name not in {target, "language"}]
-            if target is None or len(texts) != 2:
-                raise DataError(
-                    f"{path}: columns {', '.join(names)}; expected two texts and a score or label"
-                )
-            rows = list(reader)[:most]
-        first, second = ([prefix + row[name] for row in rows] for name in texts)
-        return cls(list(zip(first, second, strict=True)), np.array([float(row[target]) for row in rows]))
+    `prefix` comes before each text; errors as `matching.data.glue.read_task`.
+    """
+    pairs, targets = read_file(path, find_task("sts-b"))  # whose targets are numbers
+    return TaskData([(prefix + a, prefix + b) for a, b in pairs[:most]], targets[:most])
 
 
 def main(
@@ -84,9 +63,9 @@ def main(
 ) -> None:
     """Export, quantise by the peers, and write the accuracy and the bytes of each file."""
     check_outputs(out, force=force)
-    sets = {pairs.parent.name: ScoredPairs.read(pairs, prefix, most)}
+    sets = {pairs.parent.name: read_scored(pairs, prefix, most)}
     if multilingual:
-        sets["multilingual"] = ScoredPairs.read(MULTILINGUAL, prefix)
+        sets["multilingual"] = read_scored(MULTILINGUAL, prefix)
     folder = work / out.stem
     request = ExportRequest(
         out=folder, model=model, task=task, texts=texts, positive=positive, seq_len=128, measure=False

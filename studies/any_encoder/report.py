@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option, echo
 
+from studies.common.markdown import table
 from studies.common.records import read_json
 from studies.common.script import run
 
@@ -24,35 +25,22 @@ def main(
     times = read_json(latency)["models"]
     for record in records:
         echo(f"\n**{record.stem}**\n")
-        echo("\n".join(table(read_json(record), times[record.stem])))
+        echo(accuracy_and_latency(read_json(record), times[record.stem]))
 
 
-def table(record: dict[str, Any], times: dict[str, Any]) -> list[str]:
-    """Lines of one table: a row for each file, times also as a share of our float TFLite file's."""
+def accuracy_and_latency(record: dict[str, Any], times: dict[str, Any]) -> str:
+    """One table: a row for each file, times also as a share of our float TFLite file's."""
     sets = list(record["pairs"])
     names = [(of, figure) for of in sets for figure in next(iter(record["files"].values()))[of]]
     base = times["tflite-none"]["p50_ms"]
     heads = ["file", "recipe", "MB", *(f"{of}: {figure}" for of, figure in names), "p50 ms", "of float"]
-    lines = [_row(heads), _row(["---"] * len(heads))]
+    rows = []
     for name, facts in record["files"].items():
         p50 = times[name]["p50_ms"]
-        lines.append(
-            _row(
-                [
-                    name,
-                    facts.get("recipe", ""),
-                    f"{facts['bytes'] / UNIT:.1f}",
-                    *(f"{facts[of][figure]:.4f}" for of, figure in names),
-                    f"{p50:.2f}",
-                    f"{p50 / base:.2f}",
-                ]
-            )
-        )
-    return lines
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+        scores = [f"{facts[of][figure]:.4f}" for of, figure in names]
+        size = f"{facts['bytes'] / UNIT:.1f}"
+        rows.append([name, facts.get("recipe", ""), size, *scores, f"{p50:.2f}", f"{p50 / base:.2f}"])
+    return table(heads, rows)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ from mobilebert_runtime.card import MATCHING, QUESTION_ANSWERING
 from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.question_answerer import QuestionAnswerer
-from studies.any_encoder.accuracy import ScoredPairs, figures
+from studies.any_encoder.accuracy import figures, read_scored
 from studies.any_encoder.e5_small import PackedModel, dequantised, read_packed, tokenizer_of
-from studies.any_encoder.report import table
+from studies.any_encoder.report import accuracy_and_latency
 from studies.any_encoder.span_agreement import questions, spans
 from tests.helpers import tiny_tasks
 
@@ -56,15 +56,15 @@ def test_another_file_is_refused(tmp_path) -> None:
 def test_scored_pairs_find_their_columns(tmp_path):
     scored = tmp_path / "sts.tsv"
     scored.write_text('language\tscore\tsentence1\tsentence2\nde\t5.0\tein Hund\tHunde\nde\t0.5\ta "b\tc\n')
-    read = ScoredPairs.read(scored, prefix="query: ")
+    read = read_scored(scored, prefix="query: ")
     assert read.pairs == [("query: ein Hund", "query: Hunde"), ('query: a "b', "query: c")]
     assert read.targets.tolist() == [5.0, 0.5]
     labelled = tmp_path / "qqp.tsv"
     labelled.write_text("label\tquestion1\tquestion2\n1\tx\ty\n0\tu\tv\n")
-    assert ScoredPairs.read(labelled, most=1).pairs == [("x", "y")]
+    assert read_scored(labelled, most=1).pairs == [("x", "y")]
     labelled.write_text("gold\tquestion1\tquestion2\n1\tx\ty\n")
-    with pytest.raises(DataError, match="expected two texts and a score or label"):
-        ScoredPairs.read(labelled)
+    with pytest.raises(DataError, match="no column label or score; has gold, question1, question2"):
+        read_scored(labelled)
 
 
 def test_figures_of_a_matcher_are_counted_against_labels_and_against_float(tmp_path):
@@ -97,6 +97,6 @@ def test_the_table_has_a_row_for_each_file_and_ratios_to_float():
         "ort-dynamic": {"bytes": 500_000, "sts-b": {"spearman": 0.79}},
     }
     times = {"tflite-none": {"p50_ms": 8.0}, "ort-dynamic": {"p50_ms": 6.0}}
-    lines = table({"pairs": {"sts-b": 10}, "files": files}, times)
+    lines = accuracy_and_latency({"pairs": {"sts-b": 10}, "files": files}, times).split("\n")
     assert lines[2] == "| tflite-none | tflite-none | 2.0 | 0.8000 | 8.00 | 1.00 |"
     assert lines[3] == "| ort-dynamic |  | 0.5 | 0.7900 | 6.00 | 0.75 |"
