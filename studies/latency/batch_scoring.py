@@ -20,10 +20,10 @@ from typer import Argument, Option
 from android_bench import machine, statistics
 from matching.data.pairs import read_texts
 from mobilebert_export import samples
-from mobilebert_runtime.errors import OutputError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import Pair
+from studies.common.records import check_outputs
 from studies.common.script import Force, command_line, run
 
 CANDIDATES = 32
@@ -76,8 +76,7 @@ def main(
     force: Force = False,
 ) -> None:
     """Time `rank` and `symmetric` beside single calls."""
-    if out.exists() and not force:
-        raise OutputError(f"{out}: exists; give --force to replace it, or another --out")
+    check_outputs(out, force=force)
     pairs = samples.verification_pairs() if data is None else read_texts(data)[:MOST_PAIRS]
     rows: dict[str, Any] = {}
     for folder in artefacts:

@@ -17,9 +17,9 @@ from mobilebert_export import samples
 from mobilebert_export.decision_changes import ChangeCounter
 from mobilebert_export.loading import load_source
 from mobilebert_runtime.card import read_recipe
-from mobilebert_runtime.errors import OutputError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
+from studies.common.records import check_outputs
 from studies.common.script import Force, command_line, run
 
 
@@ -30,8 +30,7 @@ def main(
     force: Force = False,
 ) -> None:
     """Count changed labels of integer artefacts against PyTorch."""
-    if out.exists() and not force:
-        raise OutputError(f"{out}: exists; give --force to replace it, or another --out")
+    check_outputs(out, force=force)
     pairs = samples.generated_pairs(count)
     counters: dict[str, ChangeCounter] = {}  # by the model's hash: PyTorch is asked once for each
     rows: dict[str, Any] = {}
