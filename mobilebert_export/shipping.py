@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 # The shipped matcher that is fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
 GENERAL = "matcher-open-m"
-DEV_SHARE, DEV_PAIRS = (
-    0.2,
-    1000,
-)  # of one file of pairs: this share, and at most so many, are development pairs
+# Of one file of pairs this share, and at most so many, are development pairs.
+DEV_SHARE, DEV_PAIRS = 0.2, 1000
 
 
 @dataclass(frozen=True)
