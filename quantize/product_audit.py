@@ -43,7 +43,9 @@ class ProductLoss:
 
     number: int
     name: str
-    kind: str  # linear, embedding (reads words side by side), scores (queries · keys) or matmul (other two)
+    # linear, embedding (reads words side by side, before any attention), scores (queries · keys) or matmul
+    # (of two other activations)
+    kind: str
     width: int  # last axis of the result
     tensors: tuple[TensorLoss, ...]
     rms_logit: float  # root mean square Δlogit over pairs and labels
@@ -87,11 +89,11 @@ def audit(model: nn.Module, encoded: Mapping[str, np.ndarray], recipe: Recipe) -
     with torch.inference_mode():
         survey = _Products(recipe)
         with _scopes(model, survey.scopes), survey:
-            exact = model(*inputs)
+            exact = _logits(model, inputs)
 
         def quantised(*numbers: int) -> tuple[float, float]:
             with _Products(recipe, survey.calls, numbers):
-                return logit_error(exact, model(*inputs))
+                return logit_error(exact, _logits(model, inputs))
 
         # The last linear layer stays in float: its results are the logits.
         calls = {
@@ -104,6 +106,13 @@ def audit(model: nn.Module, encoded: Mapping[str, np.ndarray], recipe: Recipe) -
             for number, call in calls.items()
         )
         return Audit(products, *quantised(*calls), len(inputs[0]), len(survey.calls))
+
+
+def _logits(model: nn.Module, inputs: Sequence[Tensor]) -> Tensor:
+    """The logits (N, labels); an embedding matcher returns a vector beside them."""
+    found = model(*inputs)
+    logits: Tensor = found[0] if isinstance(found, tuple) else found
+    return logits
 
 
 def logit_error(exact: Tensor, found: Tensor) -> tuple[float, float]:
@@ -158,7 +167,10 @@ class _Products(TorchFunctionMode):
         self.calls: list[_Call] = []
         self.scopes: list[str] = []
         self.number = -1
-        self._joined: Any = None  # the last tensor that was made of several side by side
+        self._joined: Any = (
+            None  # the last tensor that was made of several side by side, before any attention
+        )
+        self._attended = False
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -167,7 +179,9 @@ class _Products(TorchFunctionMode):
             self.calls[-1] = replace(self.calls[-1], kind="scores")
         if func not in _PRODUCTS:
             result = func(*args, **(kwargs or {}))
-            self._joined = result if func is torch.cat else self._joined
+            self._attended |= func in _SOFTMAX
+            if func is torch.cat and not self._attended:
+                self._joined = result
             return result
         self.number += 1
         if not self.known:

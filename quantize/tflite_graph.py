@@ -82,6 +82,18 @@ class TfliteGraph:
             op = self.producer(int(op.inputs[0]))
         return op
 
+    def upstream(self, op: Any) -> list[Any]:
+        """The operators that what `op` computes depends on, without itself."""
+        found: dict[int, Any] = {}
+        unread = [op]
+        while unread:
+            for tensor in unread.pop().inputs:
+                before = self.producer(int(tensor))
+                if before is not None and id(before) not in found:
+                    found[id(before)] = before
+                    unread.append(before)
+        return list(found.values())
+
     def same_values(self, tensor: int) -> Iterator[str]:
         """A tensor and those it was moved from, up to the operator that computed the values."""
         while True:

@@ -183,12 +183,17 @@ def _decibels(model: Any, graph: TfliteGraph, op: Any, ranges: Ranges) -> float:
 
 
 def embedding_layers(graph: TfliteGraph) -> list[Any]:
-    """The linear layers that read several words side by side: what they read was joined."""
+    """The linear layers before any attention that read several words side by side: what they read was joined.
+
+    A head may join states of one word, such as those of two layers: attention precedes these.
+    """
     found = []
     for op in products(graph):
         source = graph.origin(graph.producer(int(op.inputs[0])))
-        if graph.kind(op) == "FULLY_CONNECTED" and source is not None:
-            found += [op] if graph.kind(source) == "CONCATENATION" else []
+        if graph.kind(op) != "FULLY_CONNECTED" or source is None or graph.kind(source) != "CONCATENATION":
+            continue
+        if all(graph.kind(before) != "SOFTMAX" for before in graph.upstream(source)):
+            found.append(op)
     return found
 
 

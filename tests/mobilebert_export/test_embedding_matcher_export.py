@@ -9,6 +9,10 @@ import torch
 from mobilebert_export.onnx_writer import write_float_onnx
 from mobilebert_export.tflite_writer import write_float_tflite
 from mobilebert_runtime.card import Bucket
+from models.embedding_matcher import WIDTH
+from quantize.recipes import RECIPES
+from quantize.tflite_graph import TfliteGraph
+from quantize.tflite_int8 import embedding_layers, integer_operators, products
 from tests.models.test_embedding_matcher import matcher, packed, texts
 
 OUTPUTS = ("logits", "embedding")
@@ -42,6 +46,7 @@ def test_float_export_gives_the_networks_logits_and_vectors(target, tmp_path: Pa
     if target == "tflite":
         buckets = (Bucket(32, "seq_32"), Bucket(40, "seq_40"))
         write_float_tflite(model, path, buckets, outputs=OUTPUTS)
+        check_that_the_head_is_in_integers(path)
     else:
         buckets = (Bucket(32, None), Bucket(40, None))
         write_float_onnx(model, path, buckets, 20, outputs=OUTPUTS)
@@ -52,3 +57,19 @@ def test_float_export_gives_the_networks_logits_and_vectors(target, tmp_path: Pa
             found = (tflite if target == "tflite" else onnx)(path, bucket.seq_len, batch)
             for name in OUTPUTS:
                 np.testing.assert_allclose(found[name], wanted[name].numpy(), atol=1e-4)
+
+
+def check_that_the_head_is_in_integers(path):
+    """Its layers join two states of a word; only layers that join neighbouring words stay in float."""
+    graph = TfliteGraph.read(path)
+    joins = [
+        product
+        for product in products(graph)
+        if (source := graph.origin(graph.producer(int(product.inputs[0])))) is not None
+        and graph.kind(source) == "CONCATENATION"
+    ]
+    assert len(joins) >= 2  # context and matter
+    assert embedding_layers(graph) == []
+    places = integer_operators(graph, RECIPES["tflite-int8"])
+    context = next(product for product in joins if graph.shape(product.outputs[0])[-1] == WIDTH)
+    assert graph.operators.index(context) in places

@@ -21,6 +21,7 @@ from quantize.product_audit import ProductLoss, audit, quantise_range, quantise_
 from quantize.tflite_graph import TfliteGraph
 from quantize.tflite_int8 import attention_scores, embedding_layers, products
 from tests.helpers import small_matcher
+from tests.models.test_embedding_matcher import matcher, packed, texts
 
 pytestmark = pytest.mark.slow
 
@@ -105,6 +106,17 @@ def test_the_audit_leaves_out_what_the_file_keeps_float():
     left_out = set(range(found.computed - 1)) - {product.number for product in found.products}
     assert left_out == in_file
     assert len(in_file) == small_matcher.CONFIG.num_hidden_layers + 1
+
+
+def test_an_embedding_matchers_head_is_audited():
+    """Its layers join two states of a word, which attention precedes: none of them stays in float."""
+    model = matcher()
+    left, right = texts(2)
+    encoded_pair = {name: tensor.numpy() for name, tensor in packed(left, right, 40).items()}
+    found = audit(model, encoded_pair, RECIPE)
+    audited = {product.name: product.kind for product in found.products}
+    assert audited["head.context"] == audited["head.matter"] == "linear"
+    assert "embedding" not in audited.values()
 
 
 def losses(count):
