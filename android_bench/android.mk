@@ -28,13 +28,17 @@ $(ANDROID_TOOLS)/runner-%.tar: $(RUNNER_SOURCES) requirements.lock | $(READY)
 android-test: android-tools $(READY_DEV) ## Java core, driver on a real adbd, APK, bridge, Arm kernels of two processors
 	$(BIN)/python -m pytest $(ANDROID_TESTS)
 
-android-artefacts: $(READY) ## the shipped matcher as int8 for both runtimes, for the Arm comparison and the APK
+android-artefacts: $(READY) ## int8 for both runtimes: the default matcher for the APK, matcher-qqp-m for the Arm comparison
 	test -d artefacts/matcher-int8 || \
 		$(BIN)/mobilebert export --target tflite --quant int8 --out artefacts/matcher-int8
 	test -d artefacts/matcher-int8-onnx || \
 		$(BIN)/mobilebert export --target onnx --quant int8 --out artefacts/matcher-int8-onnx
+	test -d artefacts/matcher-qqp-m-int8 || \
+		$(BIN)/mobilebert export --model matcher-qqp-m --target tflite --quant int8 --out artefacts/matcher-qqp-m-int8
+	test -d artefacts/matcher-qqp-m-int8-onnx || \
+		$(BIN)/mobilebert export --model matcher-qqp-m --target onnx --quant int8 --out artefacts/matcher-qqp-m-int8-onnx
 
-android-test-all: android-tools android-artefacts $(READY_DEV) ## the same with the shipped artefacts, on four processors
+android-test-all: android-tools android-artefacts $(READY_DEV) ## the same with those artefacts, on four processors
 	MOBILEBERT_ANDROID_ALL=1 $(BIN)/python -m pytest $(ANDROID_TESTS)
 
 apk: android-tools android-artefacts ## the app without Gradle: build/mobilebert-bench.apk, with ONNX Runtime where it can be had

@@ -18,7 +18,7 @@ class DistillationConfig:
     student: Annotated[str, "Preset of the student, or a Kronecker-factored model directory."] = "matcher-m"
     recipe: Annotated[str, "Distillation recipe."] = "matcher-m"
     start: Annotated[
-        str | None, "Trained model of the student's shape to go on from: a directory or 'shipped'."
+        str | None, "Trained model of the student's shape to go on from: a directory or 'matcher-qqp-m'."
     ] = None
     debias: Annotated[float, "Share of the length-divergence bias taken out of the targets; 1: all."] = 0.0
     labels: Annotated[

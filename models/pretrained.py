@@ -48,8 +48,8 @@ _HEADS: dict[type[nn.Module], str] = {
 }
 
 
-# Matchers that come with the project, the one that "shipped" means first.
-SHIPPED_MATCHERS = ("matcher-qqp-m", "matcher-qqp-s", "matcher-open-m")
+# Matchers that come with the project; "shipped" means the first.
+SHIPPED_MATCHERS = ("matcher-open-m", "matcher-qqp-m", "matcher-qqp-s")
 # What they were called before there were others, and what they are called now.
 RENAMED_MATCHERS = {"matcher-m": "matcher-qqp-m", "matcher-s": "matcher-qqp-s"}
 

@@ -167,9 +167,8 @@ class _Products(TorchFunctionMode):
         self.calls: list[_Call] = []
         self.scopes: list[str] = []
         self.number = -1
-        self._joined: Any = (
-            None  # the last tensor that was made of several side by side, before any attention
-        )
+        # The last tensor that was made of several side by side, before any attention.
+        self._joined: Any = None
         self._attended = False
 
     def __torch_function__(

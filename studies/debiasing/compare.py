@@ -58,7 +58,7 @@ from training.trainer import Parts, train
 from training.training_config import LossNormalizers, ResumeError, TrainingConfig
 
 # Mined pairs that are labelled for each one that augmentation lacks, by the label it lacks: of pairs mined
-# from QQP whose lengths diverge most (CAT4) the shipped matcher calls 6% equal, of the others 14%.
+# from QQP whose lengths diverge most (CAT4) matcher-qqp-m calls 6% equal, of the others 14%.
 TRIES = {1: 18.0, 0: 1.5}
 PROPOSALS = 12  # mined pairs a text at most: more than there are, so all of them
 RESAMPLES = 2000
@@ -75,10 +75,10 @@ def main(
     start: Annotated[
         str,
         Option(
-            help="What all methods start from: the encoder of shipped, minilm or a directory, or a random "
-            "matchpyramid, bimpm or esim."
+            help="What all methods start from: the encoder of a shipped matcher, minilm or a directory, or a "
+            "random matchpyramid, bimpm or esim."
         ),
-    ] = "shipped",
+    ] = "matcher-qqp-m",
     teacher: Annotated[
         Path | None, Option(help="Model directory of a classifier fine-tuned on the (biased) pairs.")
     ] = None,

@@ -1,5 +1,7 @@
 """The final figures of sentence encoders beside each other: the cosine's and, where there is one, the head's.
 
+Reads model directories, artefacts of embedders, embedding matchers and pair classifiers, and folders of other
+programs' encoders (`android_bench.external_model`), whose one output is the last layer.
 Opens the test splits: every choice comes before.
 
     python -m studies.general_matcher.evaluate minilm=minilm open-m=runs/general/matcher-open-m --out F.json
@@ -15,6 +17,8 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
+from android_bench.external_model import EXTERNAL_MODEL_FILE, ExternalModel, open_model
+from mobilebert_runtime.card import read_card
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
@@ -30,6 +34,8 @@ from studies.general_matcher.figures import figures
 from studies.general_matcher.heads import head_logits, token_states
 from studies.general_matcher.options import SHARED, Shared
 from studies.general_matcher.trunk import embed
+
+TINY = 1e-12  # the length of a text without a known token
 
 
 def main(
@@ -58,6 +64,9 @@ def main(
         if (folder / "io.json").is_file():
             found |= artefact_figures(name, folder, sets, list(texts.index))
             continue
+        if (folder / EXTERNAL_MODEL_FILE).is_file():
+            found[name] = figures(sets, external_vectors(folder, list(texts.index)))
+            continue
         model, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
         if isinstance(model, EmbeddingMatcher):
             states = token_states(model, tokenizer, list(texts.index))
@@ -74,14 +83,33 @@ def main(
 def artefact_figures(
     name: str, folder: Path, sets: dict[str, dict[str, np.ndarray]], texts: list[str]
 ) -> dict[str, Any]:
-    """Those of an exported embedding matcher, in its runtime: its vectors' cosine, and its decision."""
-    vectors, matcher = Embedder.load(folder).embed(texts), Matcher.load(folder)
+    """Those of an artefact in its runtime: its vectors' cosine, its decision, or both."""
+    card = read_card(folder)
+    vectors = Embedder.load(folder).embed(texts) if Embedder.reads(card) else None
+    if not Matcher.reads(card):
+        return {name: figures(sets, vectors)}
+    matcher = Matcher.load(folder)
 
     def score(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         logits = matcher.logits([(texts[a], texts[b]) for a, b in zip(left, right, strict=True)])
         return logits[:, 1] - logits[:, 0]
 
+    if vectors is None:
+        return {name: figures(sets, None, score)}
     return {name: figures(sets, vectors), f"{name} + head": figures(sets, vectors, score)}
+
+
+def external_vectors(folder: Path, texts: list[str]) -> np.ndarray:
+    """Unit vectors (N, H) of another program's encoder: the mean of its last layer over a text's tokens."""
+    model, backend = ExternalModel.read(folder), open_model(folder, 1)
+    tokenizer = PairTokenizer.load(folder)
+    out = []
+    for ids in tokenizer.ids(texts, model.seq_len):
+        batch = tokenizer.pad([ids], model.seq_len)  # (1, S)
+        (states,) = backend.run(model.feed(batch)).values()  # (1, S, H)
+        total = states[0, : len(ids[0])].sum(0)
+        out.append(total / max(float(np.linalg.norm(total)), TINY))
+    return np.stack(out)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ PAIR_SETS = {
     "sts_b_test": ("glue/sts-b/test.tsv", "sentence", "score"),
     "mrpc_dev": ("glue/mrpc/dev.tsv", "sentence", "label"),
     "qqp_dev": ("qqp/dev.tsv", "question", "label"),
+    "twitter_url_train": ("twitter_url/train.tsv", "sentence", "label"),  # it has no dev split
 }
 STORED_PER_INTENT = 30
 # How many texts of each kind are compared with themselves.

@@ -7,15 +7,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import rankdata
-from sklearn.linear_model import LogisticRegression
 
 from matching.evaluation.metrics import expected_calibration_error
+from matching.evaluation.score_calibration import fit_slope_and_offset
 from studies.general_matcher.evaluation_sets import PAIR_SETS
 
 DRAWS = 1000
 SIDES = ("left", "right")
 CALIBRATED_ON = 500  # pairs
+CALIBRATION = {"qqp_test": "qqp_dev", "mrpc_test": "mrpc_dev", "twitter_url_test": "twitter_url_train"}
 
 Figure = Callable[[np.ndarray, np.ndarray], float]  # of labels (N,) and values (N,)
 
@@ -48,25 +50,48 @@ def best_threshold(labels: np.ndarray, values: np.ndarray) -> float:
     return float((ends[at] + ends[at + 1]) / 2)
 
 
-def calibrated_error(
-    fitted_labels: np.ndarray, fitted: np.ndarray, labels: np.ndarray, values: np.ndarray
-) -> float:
-    """Expected calibration error after slope and offset were fitted on 500 other pairs (Platt scaling)."""
-    part = slice(None, None, max(1, len(fitted) // CALIBRATED_ON))
-    model = LogisticRegression(C=1e6).fit(fitted[part, None], fitted_labels[part] > 0)
-    found = model.predict_proba(values[:, None])[:, 1]
-    return expected_calibration_error((labels > 0).astype(int), found)
+def calibrated(fitted_labels: np.ndarray, fitted: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Probabilities (N,) of values after `mobilebert calibrate` on 500 other pairs: a slope and an offset."""
+    part = np.linspace(0, len(fitted) - 1, min(CALIBRATED_ON, len(fitted))).round().astype(int)
+    slope, offset = fit_slope_and_offset(as_logits(fitted[part]), fitted_labels[part] > 0)
+    return np.asarray(expit(slope * values + offset))
+
+
+def as_logits(values: np.ndarray) -> np.ndarray:
+    """Log-odds (N,) as logits (N, 2)."""
+    return np.stack([np.zeros_like(values), values], 1)
+
+
+def unavoidable_error(probabilities: np.ndarray) -> list[float]:
+    """ECE that true probabilities would show on as few pairs: its mean and its 95th percentile."""
+    draw = np.random.default_rng(0)
+    found = [
+        expected_calibration_error(
+            (draw.random(len(probabilities)) < probabilities).astype(int), probabilities
+        )
+        for _ in range(DRAWS)
+    ]
+    return [round(float(v), 4) for v in (np.mean(found), np.percentile(found, 95))]
 
 
 def figures(
     sets: dict[str, dict[str, np.ndarray]],
-    vectors: np.ndarray,
+    vectors: np.ndarray | None,
     score: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> dict[str, Any]:
-    """All figures of one model; `score` compares rows of left and right texts, the cosine without."""
+    """All figures of one model.
+
+    Args:
+        sets: of `evaluation_sets.questions`.
+        vectors: unit vectors of all texts, (N, H); without them there is no look-up.
+        score: compares rows of left and right texts; default: by the vectors' cosine.
+    """
 
     def compare(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        return (vectors[left] * vectors[right]).sum(1) if score is None else score(left, right)
+        if score is not None:
+            return score(left, right)
+        assert vectors is not None, "a model compares by its vectors or by a score"
+        return np.asarray((vectors[left] * vectors[right]).sum(1))
 
     out: dict[str, Any] = {}
     swapped = [compare(sets["mrpc_test"][b], sets["mrpc_test"][a]) for a, b in (SIDES, SIDES[::-1])]
@@ -93,18 +118,18 @@ def figures(
     out["identical_lowest"] = round(float(scores["identical"].min()), 4)
     decided = threshold if score is None else 0.0
     out["identical_same"] = round(float((scores["identical"] >= decided).mean()), 4)
-    for name, fitted in (("qqp_test", "qqp_dev"), ("mrpc_test", "mrpc_dev"), ("twitter_url_test", None)):
-        labels, values = sets[name]["label"], scores[name]
-        mine = (sets[fitted]["label"], scores[fitted]) if fitted else (labels[::2], values[::2])
-        rest = slice(None) if fitted else slice(1, None, 2)
-        out[f"ece_{name}"] = round(calibrated_error(*mine, labels[rest], values[rest]), 4)
+    for name, fitted in CALIBRATION.items():
+        found = calibrated(sets[fitted]["label"], scores[fitted], scores[name])
+        error = expected_calibration_error((sets[name]["label"] > 0).astype(int), found)
+        out[f"ece_{name}"] = round(error, 4)
+        out[f"ece_unavoidable_{name}"] = unavoidable_error(found)
     minimal, values = sets["minimal"], scores["minimal"]
     for number, kind in enumerate(minimal["kinds"]):
         own = minimal["kind"] == number
         hits = (values[own] > threshold) == (minimal["label"][own] > 0)
         out[f"minimal_{kind}"] = interval(len(hits), partial(_mean_of, hits))
     out["minimal_auc"] = round(auc(minimal["label"], values), 4)
-    return out | look_up(sets["clinc"], vectors)
+    return out if vectors is None else out | look_up(sets["clinc"], vectors)
 
 
 def look_up(clinc: dict[str, np.ndarray], vectors: np.ndarray) -> dict[str, Any]:

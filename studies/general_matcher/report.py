@@ -47,7 +47,7 @@ SINGLE = (
     ("swap_largest_change", "largest change when the texts change places, MRPC"),
     ("ece_qqp_test", "ECE after slope and offset on 500 dev pairs, QQP"),
     ("ece_mrpc_test", "... MRPC"),
-    ("ece_twitter_url_test", "... Twitter-URL (one half of test, fitted on the other)"),
+    ("ece_twitter_url_test", "... Twitter-URL (fitted on 500 train pairs)"),
     ("threshold_qqp_dev", "best threshold on QQP dev"),
     ("minimal_auc", "minimal pairs, AUC of same against different"),
 )

@@ -1,4 +1,4 @@
-"""What folding and equalisation do to int8 TFLite: the shipped matcher, also with its norms scaled.
+"""What folding and equalisation do to int8 TFLite: matcher-qqp-m, also with its norms scaled.
 
     python -m studies.latency.equalisation_effect ../shared/data/qqp/test.tsv --out results/quantize
 
@@ -66,8 +66,8 @@ def scale_norms(network: Any, seed: int = 0, reach: float = 30.0) -> Any:
 
 def variants(calibration: dict[str, NDArray[np.int32]]) -> Iterator[tuple[str, Any]]:
     """Name and network of everything that is compared."""
-    shipped = models.load_pretrained(models.shipped_directory())
-    scaled = scale_norms(models.load_pretrained(models.shipped_directory()))
+    shipped = models.load_pretrained(models.shipped_directory("matcher-qqp-m"))
+    scaled = scale_norms(models.load_pretrained(models.shipped_directory("matcher-qqp-m")))
     for name, network in (("shipped", shipped), ("norms scaled by 1/30 to 30", scaled)):
         yield f"{name}: as trained", network
         folded = simplify(network).network
@@ -110,7 +110,7 @@ def main(
     seq_len: Annotated[int, Option(min=1, help="Tokens of a pair.")] = 64,
 ) -> None:
     """Measure int8 files with and without folding and equalisation."""
-    directory = models.shipped_directory()
+    directory = models.shipped_directory("matcher-qqp-m")
     tokenizer, settings = PairTokenizer.load(directory), models.MatcherSettings.load(directory)
     everything = read_labelled(file)
     pairs, labels = everything.pairs[:count], everything.labels[:count]

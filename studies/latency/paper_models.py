@@ -77,7 +77,7 @@ def _calibration() -> dict[str, NDArray[np.int32]]:
     from models import shipped_directory
     from quantize.calibration_data import encode_calibration
 
-    tokenizer = PairTokenizer.load(shipped_directory())
+    tokenizer = PairTokenizer.load(shipped_directory("matcher-qqp-m"))
     return encode_calibration(samples.calibration_pairs(), tokenizer, SEQ_LEN)
 
 
@@ -94,7 +94,7 @@ def _complete(folder: Path, quant: str, write: Callable[[Path], object]) -> None
         graph = json.dumps({"graph": describe_tflite(model)}, indent=2)
         (building / "report.json").write_text(graph + "\n", encoding="utf-8")
         for name in ("vocab.txt", "tokenizer.json"):
-            shutil.copyfile(shipped_directory() / name, building / name)
+            shutil.copyfile(shipped_directory("matcher-qqp-m") / name, building / name)
         inputs = {name: (name, "int32") for name in INPUT_NAMES}
         ExternalModel(TARGET, quant, model.name, SEQ_LEN, inputs).write(building)
         shutil.rmtree(folder, ignore_errors=True)

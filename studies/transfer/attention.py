@@ -30,8 +30,8 @@ MAX_LENGTH = 64  # tokens; more cannot be read in a plot
 
 def main(
     out: Annotated[Path, Option(help="PNG to make; the numbers lie beside it as .json.")],
-    teacher: Annotated[str, Option(help="minilm, shipped, or a model directory.")] = "minilm",
-    student: Annotated[str, Option(help="The same.")] = "shipped",
+    teacher: Annotated[str, Option(help="minilm, matcher-qqp-m, or a model directory.")] = "minilm",
+    student: Annotated[str, Option(help="The same.")] = "matcher-qqp-m",
     pair: Annotated[tuple[str, str], Option(help="Two texts.")] = (
         "How do I reset my phone?",
         "What is the way to restore a phone to factory settings?",
@@ -58,7 +58,7 @@ def main(
 
 
 def load_encoder(name: str) -> Encoder:
-    """The encoder of minilm, shipped or a model directory."""
+    """The encoder of minilm, a shipped matcher or a model directory."""
     return encoder_of(models.load_pretrained(start_directory(name)))
 
 

@@ -27,14 +27,18 @@ from tests.helpers.small_matcher import artefact
 CPUS = ("cortex-a53", "cortex-a76", "cortex-a710", "max")
 ALL = os.environ.get("MOBILEBERT_ANDROID_ALL") == "1"
 CHOSEN = CPUS if ALL else (CPUS[0], CPUS[2])
-SHIPPED = {"tflite": ROOT / "artefacts" / "matcher-int8", "onnx": ROOT / "artefacts" / "matcher-int8-onnx"}
+# MobileBERT with static int8 ranges: where they are found at run time few operators are all integers.
+SHIPPED = {
+    "tflite": ROOT / "artefacts" / "matcher-qqp-m-int8",
+    "onnx": ROOT / "artefacts" / "matcher-qqp-m-int8-onnx",
+}
 # ONNX Runtime's kernels for the newest extensions are emulated at a minute and more an inference.
 SHIPPED_PAIRS = {"tflite": 3, "onnx": 1}
 LIMIT_S = 1200
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(LIMIT_S + 60)]
 # Float operators sum in another order on Arm: share of the largest logit.
 ROUNDING = 1e-5
-# What that may do to the probability of the shipped int8 matcher; seen: 2e-6.
+# What that may do to the probability of matcher-qqp-m in int8; seen: 2e-6.
 INT8_BOUND = 1e-4
 # TFLite operators whose result may differ though their inputs are the same; seen: the first three. A float
 # product sums in the order that suits the processor; int8 recipes leave some products of attention in float.

@@ -41,7 +41,7 @@ def kronecker(folders, **given):
 
 
 def test_what_fits_is_let_through(folders):
-    assert check(config(folders, debias=1.0, start="shipped")) is RECIPES["matcher-m"]
+    assert check(config(folders, debias=1.0, start="matcher-qqp-m")) is RECIPES["matcher-m"]
     assert check(config(folders, recipe="debias-finetune", teacher=(folders / "teacher",) * 2))
     assert check(kronecker(folders)) is RECIPES["kronecker"]
     assert check(kronecker(folders, recipe="kronecker-supervised", debias=1.0))
@@ -50,7 +50,7 @@ def test_what_fits_is_let_through(folders):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"start": "shipped"}, "--start shipped: the student .* has weights of its own"),
+        ({"start": "matcher-qqp-m"}, "--start matcher-qqp-m: the student .* has weights of its own"),
         ({"debias": 1.0}, "--debias 1.0: the recipe 'kronecker' matches a teacher's hidden states"),
         ({"labels": Path("labels")}, "--labels: the recipe 'kronecker' keeps no labels of teachers"),
         ({"teacher": (MINILM, MINILM)}, "--teacher: given 2 times; the recipe 'kronecker' has one teacher"),
@@ -83,7 +83,7 @@ def test_numbers_out_of_range_are_refused(folders, given):
 def test_shapes_that_cannot_be_compared_are_refused(folders):
     narrow = (folders / "teacher",)
     with pytest.raises(ModelError, match="hidden_size 384 must equal the 32 of the teacher"):
-        check(config(folders, teacher=narrow, start="shipped"))
+        check(config(folders, teacher=narrow, start="matcher-qqp-m"))
     with pytest.raises(ModelError, match="no such file"):
         check(config(folders, teacher=(folders / "none",)))
     with pytest.raises(ModelError, match="preset 'matcher-x' is unknown"):
@@ -109,7 +109,7 @@ def refused(capsys, *arguments):
 def test_the_commands_refuse_before_they_read_or_train(folders, tmp_path, capsys):
     distil = ("distill", "--teacher", MINILM, "--data", tmp_path, "--out", tmp_path / "run")
     student = ("--student", folders / "factored")
-    assert "--start shipped" in refused(capsys, *distil, *student, "--start", "shipped")
+    assert "--start matcher-qqp-m" in refused(capsys, *distil, *student, "--start", "matcher-qqp-m")
     ship = ("ship", "--data", tmp_path, "--out", tmp_path / "ship")
     assert "int4" in refused(capsys, *ship, "--quant", "int4")
     assert "--teachers 0" in refused(capsys, *ship, "--teachers", "0")

@@ -37,7 +37,7 @@ def test_readme_python_runs(artefact, scratch):
     """The snippet gives one probability, and the pair is a match."""
     (snippet,) = blocks("README.md", "python")
     (scratch / "snippet.py").write_text(snippet.replace("matcher.score(", "scores = matcher.score("))
-    shown = run("python -c 'from snippet import scores; print(len(scores), scores[0] > 0.9)'", scratch)
+    shown = run("python -c 'from snippet import scores; print(len(scores), scores[0] > 0.8)'", scratch)
     assert shown.split() == ["1", "True"]
 
 

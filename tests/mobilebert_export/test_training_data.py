@@ -92,7 +92,7 @@ def teacher_of(tmp_path, width):
 
 
 @pytest.mark.parametrize("width", [128, 512])
-@pytest.mark.parametrize("start", [(), ("--start", "shipped")])
+@pytest.mark.parametrize("start", [(), ("--start", "matcher-qqp-m")])
 def test_a_teacher_of_another_width_is_refused_before_any_work(width, start, folder, tmp_path, capfd):
     data = folder(GOOD, GOOD)
     arguments = ["distill", f"--teacher={teacher_of(tmp_path, width)}", f"--data={data}"]

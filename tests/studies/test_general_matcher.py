@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 import torch
 
+from matching.evaluation.metrics import expected_calibration_error
+from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build
 from models.layers import encoder_of
 from studies.general_matcher import stages
 from studies.general_matcher.batches import window
 from studies.general_matcher.edits import edited
-from studies.general_matcher.figures import auc, best_threshold
+from studies.general_matcher.evaluate import external_vectors
+from studies.general_matcher.evaluation_sets import PAIR_SETS
+from studies.general_matcher.figures import auc, best_threshold, calibrated, figures, unavoidable_error
 from studies.general_matcher.heads import head_logits
 from studies.general_matcher.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
 from studies.general_matcher.minimal_pairs import DIFFERENT, SAME, generate
@@ -25,6 +29,7 @@ from studies.general_matcher.prune import prune
 from studies.general_matcher.rules import caption, headline, rule_question
 from studies.general_matcher.stages import Run, Settings, run_stage
 from studies.general_matcher.trunk import Targets, fit_target_map, mapped, sentence_vectors, vector_loss
+from studies.shipped.front_page_encoders import lookup_graph, static_table, write
 from tests.helpers.tiny_networks import tiny
 
 TEXTS = ("Please believe me about tomorrow", "a", "The government of several countries", "12 + 34", "")
@@ -266,3 +271,45 @@ def test_a_stage_lowers_the_loss_and_resumes(tmp_path, monkeypatch):
     run = Run(tmp_path / "run", encoder)
     run_stage(run, "vectors", Settings(1e-2, 0.395), draw, loss, dict)  # its budget is used up
     assert len(losses) == 40
+
+
+def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores():
+    """Scores that are twice as sure as they should be, and shifted, come out right after 500 pairs."""
+    draw = np.random.default_rng(0)
+    truth = draw.normal(size=4000)
+    labels = (draw.random(4000) < 1 / (1 + np.exp(-truth))).astype(float)
+    fitted = calibrated(labels[:1000], 2 * truth[:1000] + 3, 2 * truth[1000:] + 3)
+    assert expected_calibration_error(labels[1000:].astype(int), fitted) < 0.03
+    mean, high = unavoidable_error(fitted)
+    assert 0 < mean < high < 0.05
+    few = unavoidable_error(fitted[:100])
+    assert few[0] > 2 * mean
+    rows = {"left": np.arange(600), "right": np.arange(600), "label": labels[:600]}
+    sets = dict.fromkeys(PAIR_SETS, rows) | {"identical": rows}
+    sets |= {f"typos_{name}": rows | {"clean": np.arange(600)} for name in ("qqp_test", "twitter_url_test")}
+    sets["minimal"] = rows | {"kind": np.zeros(600, int), "kinds": np.array(["number"])}
+    found = figures(sets, None, lambda left, right: truth[left])
+    assert found["qqp_test"][0] == pytest.approx(auc(labels[:600], truth[:600]), abs=1e-4)
+    assert not [name for name in found if name.startswith("clinc")]
+    assert found["typo_flips_qqp_test"][0] == 0
+
+
+def test_vectors_of_another_programs_encoder_are_means_over_a_texts_tokens(tmp_path):
+    table = np.random.default_rng(0).normal(size=(30522, 6)).astype(np.float32)
+    write(lookup_graph(table), tmp_path / "static", "int8")
+    tokenizer = PairTokenizer.load(tmp_path / "static")
+    texts = ["How old is the Moon?", "swim"]
+    found = external_vectors(tmp_path / "static", texts)
+    for text, vector in zip(texts, found, strict=True):
+        mean = table[tokenizer.ids([text], 128)[0][0]].mean(0)
+        assert vector @ (mean / np.linalg.norm(mean)) == pytest.approx(1, abs=1e-3)
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_static_vectors_are_weighed_by_rank_and_keep_what_varies():
+    vectors = np.random.default_rng(0).normal(size=(500, 8)) * np.array([9, 5, 1, 1, 1, 1, 1, 1])
+    table = static_table(vectors, 2)
+    centred = vectors - vectors.mean(0)
+    weights = np.linalg.norm(table, axis=1) / np.linalg.norm(centred[:, :2], axis=1)
+    assert np.median(weights[:20]) < np.median(weights[-100:])  # frequent tokens say less
+    assert np.corrcoef(np.abs(table[250:, 0]), np.abs(centred[250:, 0]))[0, 1] > 0.95

@@ -133,7 +133,7 @@ def test_a_run_starts_from_the_encoder_and_a_fresh_head(small):
         assert torch.equal(model.encoder.state_dict()[name], value), name
     again = start_model(str(small), "pair_classifier", 3, seed=1)
     assert torch.equal(again.classifier.weight, model.classifier.weight)
-    spans = start_model("shipped", "span_qa")
+    spans = start_model("matcher-qqp-m", "span_qa")
     assert spans.config.model_type == "mobilebert"
 
 
