@@ -6,14 +6,13 @@ runtimes; a model of each generation picks other ones (plain, dot product, int8 
 
 import json
 import os
-import subprocess
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from android_bench.runner.bundle import OUR_FILES, ROOT, Bundle
+from android_bench import emulation
+from android_bench.runner.bundle import ROOT, Bundle
 from android_bench.sample_pairs import PAIRS
 from android_bench.toolchain import tools
 from mobilebert_runtime.card import read_card
@@ -50,55 +49,31 @@ APPROXIMATE = {
 }
 
 
-def bundle(target):
-    path = tools.tools_folder() / f"runner-{target}.tar"
-    if not path.exists():
-        pytest.skip(f"not run: no {path.name}; run `make android-tools`")
-    with tarfile.open(path) as tar:
-        stale = [
-            name for name in OUR_FILES if tar.extractfile(f"site/{name}").read() != (ROOT / name).read_bytes()
-        ]
-    assert not stale, f"{path.name} has older {', '.join(stale)}: run `make android-tools`"
-    return Bundle.read(path)
-
-
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory):
-    """Target → folder of the unpacked bundle, made when first asked for."""
-    made = {}
+def unpacked():
+    """Target → folder of the unpacked bundle."""
 
     def folder(target):
-        if target not in made:
-            made[target] = tmp_path_factory.mktemp(f"runner-{target}")
-            with tarfile.open(bundle(target).path) as tar:
-                tar.extractall(made[target], filter="data")
-        return made[target]
+        require("qemu")
+        path = tools.tools_folder() / f"runner-{target}.tar"
+        if not path.exists():
+            pytest.skip(f"not run: no {path.name}; run `make android-tools`")
+        return emulation.arm_programs(target)
 
     return folder
 
 
-def emulate(cpu, home, *arguments):
+def emulate(cpu, target, *arguments):
     """Run the bundle's Python on an emulated processor."""
-    (qemu,) = require("qemu")
-    loader = [home / "bin/ld-linux-aarch64.so.1", "--library-path", home / "lib", home / "bin/python3.11"]
-    environment = {"PYTHONHOME": str(home), "PYTHONPATH": str(home / "site"), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [str(part) for part in (qemu / "usr/bin/qemu-aarch64", "-cpu", cpu, *loader, *arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-        env=os.environ | environment,
-    )
-    assert done.returncode == 0, done.stderr
+    emulation.run(emulation.PROCESSORS[cpu], target, arguments, limit_s=LIMIT_S)
 
 
-def on_arm(cpu, home, folder, pairs, tmp_path):
+def on_arm(cpu, target, folder, pairs, tmp_path):
     """Logits (N, labels) of pairs, computed by the bundle on an emulated processor."""
     task = {"action": "match", "folder": str(folder), "pairs": pairs, "threads": 1, "cores": "all"}
     task |= {"nonce": "0", "out": str(tmp_path / "result.json")}
     (tmp_path / "task.json").write_text(json.dumps(task))
-    emulate(cpu, home, "-m", "android_bench.runner.device", tmp_path / "task.json")
+    emulate(cpu, target, "-m", "android_bench.runner.device", tmp_path / "task.json")
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["device"]["architecture"] == "aarch64"
     return np.array(result["logits"], np.float32)
@@ -107,8 +82,9 @@ def on_arm(cpu, home, folder, pairs, tmp_path):
 def compare(cpu, unpacked, folder, pairs, tmp_path):
     """Logits here and on an emulated Arm processor."""
     target = read_card(folder).target
+    unpacked(target)
     here = Matcher.load(folder).logits(pairs)
-    there = on_arm(cpu, unpacked(target), folder, pairs, tmp_path)
+    there = on_arm(cpu, target, folder, pairs, tmp_path)
     assert here.shape == there.shape
     assert np.abs(here).max() > 0
     return here, there
@@ -139,12 +115,13 @@ def test_int8_onnx_differs_in_rounding_only(cpu, unpacked, tmp_path):
 
 def differing_operators(cpu, unpacked, folder, count, tmp_path):
     """Kind and type of operators that get the same bits here and on Arm: all, and those that then differ."""
+    unpacked("tflite")
     exposed, inputs, out = (tmp_path / name for name in ("exposed.tflite", "inputs.npz", "out.npz"))
     operators = phone_probe.expose(folder / "model.tflite", exposed)
     encoded = PairTokenizer.load(folder).encode(PAIRS[:count], read_card(folder).seq_len)
     np.savez(inputs, **encoded)
     here = phone_probe.run(exposed, encoded)
-    emulate(cpu, unpacked("tflite"), phone_probe.__file__, exposed, inputs, out)
+    emulate(cpu, "tflite", phone_probe.__file__, exposed, inputs, out)
     there = np.load(out)
     same = {index: np.array_equal(value, there[str(index)]) for index, value in here.items()}
     fed_alike = [
@@ -188,10 +165,11 @@ def test_shipped_int8_decides_alike(cpu, target, unpacked, tmp_path):
     assert [matcher.label(p) for p in one] == [matcher.label(p) for p in other]
 
 
-def test_from_this_machine_through_adb_to_arm_and_back(tmp_path):
+def test_from_this_machine_through_adb_to_arm_and_back(unpacked, tmp_path):
     """`mobilebert phone bench` and `match` end to end: push, run under emulation, pull, check, report."""
     adbd, qemu = require("adbd", "qemu")
-    runner = bundle("tflite")
+    unpacked("tflite")
+    runner = Bundle.read(tools.tools_folder() / "runner-tflite.tar")
     folder = artefact("tflite", "none")
     work = {"adbd": str(adbd), "qemu": str(qemu / "usr/bin/qemu-aarch64"), "arm_bundle": str(runner.path)}
     work |= {"arm_artefact": str(folder), "artefact": str(folder), "pairs": [list(p) for p in PAIRS[:2]]}

@@ -1,0 +1,164 @@
+"""Which instructions the runtime executes for one inference on an emulated Arm processor, block by block.
+
+qemu writes a line for each basic block that it runs and disassembles each once; the blocks between two marks
+(runner/inferences.py) are one inference. Counts are exact, and the same each time: they say which kernels a
+runtime chooses on a processor and how much these do, never how long it takes.
+"""
+
+import os
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from android_bench import emulation
+from android_bench.elf_symbols import Symbols
+from android_bench.instructions import InstructionCount
+from android_bench.latency import Pairs, encode
+from android_bench.rounds import MeasurementError
+from android_bench.runner import inferences
+from android_bench.sample_pairs import PAIRS
+from mobilebert_runtime.card import read_card
+
+# The gate's: an efficiency core that has dot products, and a core that has int8 matrix products.
+PROCESSORS = ("cortex-a55", "cortex-a710")
+# Size of the guest's address space: with one of its own, libraries lie at the same addresses each time.
+_SPACE = "0x1000000000"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A basic block of the runtime's code.
+
+    Attributes:
+        function: that holds it.
+        code: its instructions, four bytes each, as the processor reads them.
+        load: executions until the first inference ends, less those of `inference`.
+        inference: executions in the second inference.
+    """
+
+    function: str
+    code: tuple[bytes, ...]
+    load: int
+    inference: int
+
+
+def trace(folder: Path, processor: emulation.Processor, pairs: Pairs = PAIRS[:1]) -> list[Block]:
+    """The blocks that an artefact's runtime runs for one input on an Arm processor (a minute).
+
+    Raises:
+        ToolError: the emulator or the Arm programs are not there.
+        MeasurementError: the program failed in emulation.
+    """
+    target = read_card(folder).target
+    with tempfile.TemporaryDirectory() as scratch:
+        inputs = Path(scratch) / "inputs.npz"
+        np.savez(inputs, **encode(folder, pairs))  # type: ignore[arg-type]
+        program = (inferences.__file__, folder.resolve(), inputs)
+        log = Path(scratch) / "trace"
+        os.mkfifo(log)
+        space = ("-R", _SPACE)
+        # Where the code lies is found by a run without a trace: all of Python's blocks would be too many.
+        maps = emulation.run(processor, target, program, space).splitlines()
+        ranges = ",".join(f"0x{start}+0x{size:x}" for start, size in map(_range, maps))
+        options = (*space, "-d", "in_asm,exec,nochain,strace", "-dfilter", ranges, "-D", str(log))
+        reader = _Reader(log)
+        reader.start()
+        traced = emulation.run(processor, target, program, options).splitlines()
+        reader.join()
+        if traced != maps:
+            raise MeasurementError(f"{processor.name}: the runtime's code lay elsewhere in the second run")
+    if len(reader.marks) != 2:
+        raise MeasurementError(
+            f"{processor.name}: {len(reader.marks)} ends of inferences in the trace, not 2"
+        )
+    return _blocks(reader, maps)
+
+
+def count_instructions(
+    folder: Path, processor: emulation.Processor, pairs: Pairs = PAIRS[:1]
+) -> InstructionCount:
+    """Instructions of the runtime for one input by function, as `instructions.count_instructions` here."""
+    kernels: Counter[str] = Counter()
+    load = 0
+    for block in trace(folder, processor, pairs):
+        kernels[block.function] += block.inference * len(block.code)
+        load += block.load * len(block.code)
+    found = {function: count for function, count in kernels.most_common() if count > 0}
+    return InstructionCount(sum(found.values()), load, found)
+
+
+class _Reader(threading.Thread):
+    """Reads the emulator's trace while it is written.
+
+    Attributes:
+        code: address of a block → its instructions.
+        marks: at the end of each inference, executions of each line of the trace until then.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(daemon=True)
+        self.path = path
+        self.code: dict[int, tuple[bytes, ...]] = {}
+        self.marks: list[Counter[bytes]] = []
+
+    def run(self) -> None:
+        with self.path.open("rb", buffering=1 << 20) as lines:
+            self.read(lines)
+
+    def read(self, lines: Iterable[bytes]) -> None:
+        """Count a trace's lines.
+
+        A block runs: "Trace 0: 0x7fc3 [00001001/000000055c24a80c/00000001/00000200]". It is translated:
+        "IN:", a line "0x55c24a80c:  d503201f  nop" for each instruction, an empty line.
+        """
+        runs: Counter[bytes] = Counter()
+        mark = inferences.MARK.encode()
+        block: list[bytes] = []
+        address = None
+        for line in lines:
+            if line.startswith(b"Trace "):
+                runs[line] += 1
+            elif line.startswith(b"0x"):
+                place, _, text = line.partition(b":")
+                address = int(place, 16) if address is None else address
+                block.append(bytes.fromhex(text.split()[0].decode())[::-1])
+            elif mark in line:
+                self.marks.append(runs.copy())
+            elif block and not line.strip():
+                self.code[address or 0] = tuple(block)
+                block, address = [], None
+
+
+def _blocks(reader: _Reader, maps: Iterable[str]) -> list[Block]:
+    """The trace's lines as blocks with the functions that hold them."""
+    regions = []
+    for line in maps:
+        start, size = _range(line)
+        path = Path(line.split(maxsplit=5)[5])
+        regions.append((int(start, 16), size, int(line.split()[2], 16), Symbols.read(path)))
+    first, second = (_by_address(mark) for mark in reader.marks)
+    found = []
+    for address, code in reader.code.items():
+        inference = second[address] - first[address]
+        load = first[address] - inference
+        begin, _, offset, symbols = next(one for one in regions if one[0] <= address < one[0] + one[1])
+        found.append(Block(symbols.function_at(address - begin + offset), code, load, inference))
+    return found
+
+
+def _by_address(runs: Mapping[bytes, int]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for line, count in runs.items():
+        counts[int(line.split(b"/")[1], 16)] += count
+    return counts
+
+
+def _range(line: str) -> tuple[str, int]:
+    """Start, in hexadecimal, and size of a line of /proc/PID/maps."""
+    start, end = line.split(maxsplit=1)[0].split("-")
+    return start, int(end, 16) - int(start, 16)

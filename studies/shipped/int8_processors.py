@@ -1,0 +1,248 @@
+"""The same integer artefacts on every processor: labels and logits beside PyTorch's, one table.
+
+    python -m studies.shipped.int8_processors artefacts/matcher-int8 --out results/quantize/int8-processors
+
+This machine's processor and tflite-runtime 2.14 (in an environment of its own, made under runs/) run as they
+are, the others in qemu's user mode (`make android-tools` fetches it and the Arm programs). Emulation is slow:
+answers are kept by shards of pairs under runs/int8-processors, so a run that was stopped goes on, and
+`--minutes` writes the record of the pairs that are there by then.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+import time
+import uuid
+import venv
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from typer import Argument, Option
+
+from android_bench import emulation, machine
+from android_bench.rounds import MeasurementError
+from mobilebert_export import samples
+from mobilebert_export.decision_changes import compare_decisions
+from mobilebert_export.loading import load_source
+from mobilebert_export.verification import reference_logits
+from mobilebert_runtime.card import read_card, read_recipe
+from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.files import file_sha256, write_json
+from mobilebert_runtime.tokenizer import PairTokenizer
+from studies.common.markdown import NONE, table, with_interval
+from studies.common.records import Json, read_json, recorded, write_text
+from studies.common.script import command_line, console, run
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "runs" / "int8-processors"
+HERE, OLDEST = "here", "tflite-runtime-2.14"
+EMULATED = ("haswell", "cortex-a55", "cortex-a76", "cortex-a710", "i8mm")
+# Of the oldest runtime that the files are made for; it needs numpy 1.
+OLDEST_PACKAGES = ("tflite-runtime==2.14.0", "numpy==1.26.4", "tokenizers")
+SHARD = 250
+# Asked of a shipped matcher: share of equal labels, 99th percentile of the larger |Δlogit| of a pair.
+AGREEMENT, P99 = 0.995, 0.08
+Floats = NDArray[np.float32]
+
+
+def main(
+    artefacts: Annotated[list[Path], Argument(help="Integer artefact folders of shipped matchers.")],
+    out: Annotated[Path, Option(help="Writes OUT.json and OUT.md; earlier ones are replaced.")],
+    places: Annotated[
+        list[str] | None,
+        Option("--processor", help=f"Only these of {', '.join((HERE, OLDEST, *EMULATED))} (repeat)."),
+    ] = None,
+    count: Annotated[int, Option("--pairs", min=1, help="Generated pairs.")] = 2000,
+    minutes: Annotated[float | None, Option(help="Begin no shard after so many minutes.")] = None,
+) -> None:
+    """Compare integer artefacts with PyTorch on this processor and on emulated ones."""
+    chosen = places or [HERE, OLDEST, *EMULATED]
+    if unknown := set(chosen) - {HERE, OLDEST, *EMULATED}:
+        raise OptionError(f"--processor {unknown.pop()!r}: expected {', '.join((HERE, OLDEST, *EMULATED))}")
+    cards = {folder: read_card(folder) for folder in artefacts}
+    pairs = samples.generated_pairs(count)
+    until = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
+    for start in range(0, count, SHARD):
+        for folder, card in cards.items():
+            for place in chosen:
+                if time.monotonic() < until and runs_on(place, card.target):
+                    console().print(f"{folder.name}, {place}, pairs from {start}")
+                    answers(folder, place, pairs, start)
+    expected = {folder: reference(folder, pairs) for folder in artefacts}
+    rows = [
+        row
+        for folder in artefacts
+        for place in (HERE, OLDEST, *EMULATED)
+        if runs_on(place, cards[folder].target) and (row := compare(folder, place, pairs, expected[folder]))
+    ]
+    about = {"command": command_line(), "pairs": count, "machine": machine.describe()}
+    write_json(out.with_suffix(".json"), about | {"rows": rows})
+    write_text(out.with_suffix(".md"), page(rows, count))
+
+
+def runs_on(place: str, target: str) -> bool:
+    """Does such a place run files of this kind?"""
+    return place != OLDEST or target == "tflite"
+
+
+def answers(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: int) -> Floats:
+    """Logits (≤ `SHARD`, labels) of the pairs from `start` on, computed there once."""
+    kept = _kept(folder, place, start, len(pairs))
+
+    def compute() -> Json:
+        task = kept.with_suffix(".task")
+        result = kept.with_suffix(".result")
+        work: Json = {"action": "match", "folder": str(folder.resolve())}
+        work["pairs"] = pairs[start : start + SHARD]
+        work |= {"threads": 1, "cores": "all", "nonce": uuid.uuid4().hex, "out": str(result)}
+        task.write_text(json.dumps(work), encoding="utf-8")
+        program = ("-m", "android_bench.runner.device", str(task))
+        if place in EMULATED:
+            emulation.run(emulation.PROCESSORS[place], read_card(folder).target, program)
+        else:
+            python = oldest_python() if place == OLDEST else Path(sys.executable)
+            done = subprocess.run([python, *program], cwd=ROOT, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise MeasurementError(f"{folder} on {place}: {done.stderr.strip().splitlines()[-1]}")
+        found = json.loads(result.read_text(encoding="utf-8"))
+        task.unlink()
+        result.unlink()
+        return {"logits": found["logits"], "device": found["device"]}
+
+    return np.array(recorded(kept, compute)["logits"], np.float32)
+
+
+def _kept(folder: Path, place: str, start: int, count: int) -> Path:
+    """Where the answers to a shard are kept; each file, processor and length of a shard has its own."""
+    model = file_sha256(folder / read_card(folder).model_file)[:12]
+    where = place if place in EMULATED else f"{place}-{machine.describe()['id']}"
+    path = FOLDER / model / where / f"{start}-{min(start + SHARD, count)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
+    """PyTorch's logits (N, labels) for the weights that an artefact was made from, computed once for both."""
+    made = read_recipe(folder)
+    weights = str(made["model"]["sha256"])[:12]
+    path = FOLDER / f"pytorch-{weights}-{len(pairs)}.json"
+
+    def compute() -> Json:
+        encoded = PairTokenizer.load(folder).encode(pairs, read_card(folder).seq_len)
+        return {"logits": reference_logits(load_source(made, folder, None).network, encoded).tolist()}
+
+    return np.array(recorded(path, compute)["logits"], np.float32)
+
+
+def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected: Floats) -> Json | None:
+    """The row of an artefact in a place: the first pairs that were answered there; None where none were."""
+    shards = kept_shards(folder, place, len(pairs))
+    if not shards:
+        return None
+    card, made = read_card(folder), read_recipe(folder)
+    found = _logits(shards)
+    changes = compare_decisions(expected[: len(found)], found, card, card.shift(pairs[: len(found)]))
+    here = _logits(kept_shards(folder, HERE, len(pairs)))[: len(found)]
+    return {
+        "artefact": folder.name,
+        "model": made["model"]["name"],
+        "recipe": made["recipe"]["name"],
+        "model_sha256": file_sha256(folder / card.model_file),
+        "target": card.target,
+        "place": place,
+        "emulated": asdict(emulation.PROCESSORS[place]) if place in EMULATED else None,
+        "flags": shards[0]["device"]["flags"],
+        "changes": changes.to_json(),
+        "largest_difference_to_here": float(np.abs(found[: len(here)] - here).max()) if len(here) else None,
+    }
+
+
+def kept_shards(folder: Path, place: str, count: int) -> list[Json]:
+    """The shards from the first pair on that were answered there, without a gap."""
+    paths = [_kept(folder, place, start, count) for start in range(0, count, SHARD)]
+    return [read_json(path) for path in itertools.takewhile(Path.is_file, paths)]
+
+
+def _logits(shards: Sequence[Json]) -> Floats:
+    return np.array([row for shard in shards for row in shard["logits"]], np.float32)
+
+
+def page(rows: Sequence[Json], count: int) -> str:
+    """The table of all rows, what was asked beside it."""
+    lines = [
+        [
+            f"{row['model']}, {'TFLite' if row['target'] == 'tflite' else 'ONNX'}",
+            _place(row),
+            f"{changes['pairs']:,}",
+            with_interval(
+                1 - changes["changed_share"], [1 - end for end in reversed(changes["interval"])], 4
+            ),
+            f"{changes['p50_logit']:.4f}",
+            f"{changes['p99_logit']:.4f}",
+            f"{changes['max_logit']:.3f}",
+            NONE
+            if row["place"] == HERE or row["largest_difference_to_here"] is None
+            else f"{row['largest_difference_to_here']:.1g}",
+            "yes" if 1 - changes["changed_share"] >= AGREEMENT and changes["p99_logit"] <= P99 else "no",
+        ]
+        for row in rows
+        for changes in (row["changes"],)
+    ]
+    head = (
+        "int8 file",
+        "processor or runtime",
+        "pairs",
+        "label agreement [95%]",
+        "p50",
+        "p99 |Δlogit|",
+        "max",
+        "to here",
+    )
+    return f"""# The same integer artefacts on every processor
+
+Beside PyTorch in float on the first of {count:,} generated pairs, each in its own length bucket. Δlogit is
+the larger of a pair's two; "to here" is the largest difference from this processor's logits. Asked: agreement
+of at least {AGREEMENT}, p99 of at most {P99}. Emulated processors run the runtimes' real kernels in qemu.
+
+{table((*head, "holds"), lines)}
+"""
+
+
+def _place(row: Json) -> str:
+    if emulated := row["emulated"]:
+        return f"{emulated['name']} ({emulated['kernels']}), emulated"
+    if row["place"] == OLDEST:
+        return "tflite-runtime 2.14, here"
+    known = {
+        "avx512_vnni": "AVX-512 VNNI",
+        "avx_vnni": "AVX-VNNI",
+        "avx2": "AVX2",
+        "i8mm": "int8 matrix product",
+    }
+    return f"here ({next((name for flag, name in known.items() if flag in row['flags']), 'baseline')})"
+
+
+def oldest_python() -> Path:
+    """Python of an environment with tflite-runtime 2.14, made once."""
+    folder = FOLDER / "tflite-runtime-2.14"
+    python = folder / "bin" / "python"
+    if not (folder / "complete").is_file():
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *OLDEST_PACKAGES],
+            capture_output=True,
+            check=True,
+        )
+        (folder / "complete").touch()
+    return python
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,60 @@
+"""Promise of the table of processors: each answers the same pairs once; its row counts what it answered."""
+
+import json
+
+import numpy as np
+import pytest
+
+from android_bench import machine
+from mobilebert_export import samples
+from mobilebert_export.loading import load_source
+from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.matcher import Matcher
+from studies.shipped import int8_processors as study
+from tests.helpers.small_matcher import artefact, model_directory
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """An empty folder of answers, two pairs a shard; the small matcher in place of a shipped one."""
+    monkeypatch.setattr(
+        study, "load_source", lambda made, folder, _: load_source(made, folder, str(model_directory()))
+    )
+    monkeypatch.setattr(study, "FOLDER", tmp_path / "kept")
+    monkeypatch.setattr(study, "SHARD", 2)
+    return tmp_path
+
+
+def test_a_row_compares_what_a_place_answered(kept):
+    folder, out = artefact("onnx", "int8"), kept / "table"
+    study.main([folder], out, [study.HERE], count=5)
+    (row,) = json.loads(out.with_suffix(".json").read_text())["rows"]
+    assert row["changes"]["pairs"] == 5
+    assert row["flags"] == machine.describe()["flags"]
+    assert row["largest_difference_to_here"] == 0
+    pairs = samples.generated_pairs(5)
+    difference = np.abs(study.reference(folder, pairs) - Matcher.load(folder).logits(pairs)).max(axis=1)
+    assert row["changes"]["max_logit"] == pytest.approx(difference.max(), rel=1e-3)
+    assert "| 5 |" in out.with_suffix(".md").read_text()
+
+
+def test_a_stopped_run_goes_on_and_reports_the_pairs_that_are_there(kept):
+    folder, out = artefact("onnx", "int8"), kept / "table"
+    study.answers(folder, study.HERE, samples.generated_pairs(5), 0)
+    study.main([folder], out, [study.HERE], count=5, minutes=0)
+    (row,) = json.loads(out.with_suffix(".json").read_text())["rows"]
+    assert row["changes"]["pairs"] == 2
+    shard = next((kept / "kept").rglob("0-2.json"))
+    first = shard.stat().st_mtime_ns
+    study.main([folder], out, [study.HERE], count=5)
+    (row,) = json.loads(out.with_suffix(".json").read_text())["rows"]
+    assert row["changes"]["pairs"] == 5
+    assert shard.stat().st_mtime_ns == first, "the first shard was computed once"
+    assert not list((kept / "kept").rglob("*.task"))
+
+
+def test_an_unknown_processor_is_refused(kept):
+    with pytest.raises(OptionError, match="'pentium'"):
+        study.main([artefact("onnx", "int8")], kept / "table", ["pentium"])
