@@ -17,12 +17,12 @@ import numpy as np
 
 from android_bench import emulation
 from android_bench.elf_symbols import Symbols
+from android_bench.external_model import describe
 from android_bench.instructions import InstructionCount
 from android_bench.latency import Pairs, encode
 from android_bench.rounds import MeasurementError
 from android_bench.runner import inferences
 from android_bench.sample_pairs import PAIRS
-from mobilebert_runtime.card import read_card
 
 # The gate's: an efficiency core that has dot products, and a core that has int8 matrix products.
 PROCESSORS = ("cortex-a55", "cortex-a710")
@@ -54,7 +54,7 @@ def trace(folder: Path, processor: emulation.Processor, pairs: Pairs = PAIRS[:1]
         ToolError: the emulator or the Arm programs are not there.
         MeasurementError: the program failed in emulation.
     """
-    target = read_card(folder).target
+    target = describe(folder).target
     with tempfile.TemporaryDirectory() as scratch:
         inputs = Path(scratch) / "inputs.npz"
         np.savez(inputs, **encode(folder, pairs))  # type: ignore[arg-type]

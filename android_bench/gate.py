@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from android_bench import statistics
+from android_bench import arm_instructions, statistics
+from android_bench.emulation import PROCESSORS
 from android_bench.latency import (
     BenchError,
     Comparison,
@@ -23,7 +24,7 @@ from android_bench.latency import (
     name_candidates,
     with_slowdown,
 )
-from android_bench.latency_record import Record
+from android_bench.latency_record import Record, check_architecture
 from android_bench.rounds import Candidate
 from android_bench.sample_pairs import PAIRS
 from mobilebert_runtime.errors import CheckError
@@ -158,7 +159,7 @@ def run_gate(
     seconds: float = 2.0,
     inputs: Inputs = PAIRS,
     retries: int = 2,
-    instructions: bool = False,
+    instructions: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[Record, Verdict]:
     """Measure two candidates in one interleaved run and judge them.
@@ -167,6 +168,8 @@ def run_gate(
     again; the sum is judged once more (error rates of both stages together: test_statistics.py).
     """
     both = replace(base, name=BASE), replace(candidate, name=CANDIDATE)
+    if instructions:
+        check_architecture(instructions, [one.folder for one in both])
 
     def stage() -> Comparison:
         return measure(
@@ -263,11 +266,25 @@ def _instructions(facts: dict[str, Any]) -> float | None:
     return found and found["inference"]
 
 
+def _arm_instructions(processor: str) -> Callable[[dict[str, Any]], float | None]:
+    """Reads the instructions counted on an emulated processor."""
+
+    def read(facts: dict[str, Any]) -> float | None:
+        found = facts.get("arm_instructions", {}).get(processor)
+        return found and found["inference"]
+
+    return read
+
+
 # What, how to read it, the change allowed (a share of the base; points for a share), whether more is worse.
 LIMITS: tuple[tuple[str, Callable[[dict[str, Any]], float | None], float, bool], ...] = (
     ("bytes", lambda facts: facts.get("bytes"), 0.02, True),
     ("multiply–accumulates", lambda facts: facts.get("macs"), 0.01, True),
     ("instructions per inference", _instructions, 0.02, True),
+    *(
+        (f"instructions per inference on {PROCESSORS[name].name}", _arm_instructions(name), 0.02, True)
+        for name in arm_instructions.PROCESSORS
+    ),
     ("share of operators in XNNPACK", _delegated_share, 0.01, False),
 )
 

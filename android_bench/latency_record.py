@@ -2,18 +2,22 @@
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from android_bench import arm_instructions, emulation
+from android_bench.external_model import describe
 from android_bench.instructions import count_instructions
 from android_bench.latency import BenchError, Comparison
 from android_bench.model_facts import model_facts
 from android_bench.operator_profile import profile
 
 FORMAT = 1
+# Where instructions are counted: on this processor, or on Arm cores in emulation.
+ARCHITECTURES = HERE, ARM64 = "here", "arm64"
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,14 @@ class Record:
     date: str
 
     @classmethod
-    def of(cls, comparison: Comparison, *, instructions: bool = False, profiled: bool = False) -> "Record":
+    def of(
+        cls, comparison: Comparison, *, instructions: str | None = None, profiled: bool = False
+    ) -> "Record":
         """Add facts, commit and date to a run made here.
 
         Args:
             comparison: the run.
-            instructions: count each model's instructions too (minutes).
+            instructions: of `ARCHITECTURES`: count each model's instructions on it too (minutes).
             profiled: add the operator profile of each candidate, at its number of threads.
         """
         by_folder = {
@@ -77,9 +83,31 @@ class Record:
             raise BenchError(f"{path}: {error}") from None
 
 
-def _facts(folder: Path, instructions: bool) -> dict[str, Any]:
+def check_architecture(architecture: str, folders: Iterable[Path]) -> None:
+    """Can the instructions of these artefacts be counted? Asked before minutes of measuring.
+
+    Raises:
+        BenchError: an unknown architecture.
+        ToolError: the emulator or the Arm programs are not there.
+    """
+    if architecture not in ARCHITECTURES:
+        raise BenchError(f"architecture {architecture!r} is none of {', '.join(ARCHITECTURES)}")
+    if architecture == ARM64:
+        for target in {describe(folder).target for folder in folders}:
+            for name in arm_instructions.PROCESSORS:
+                emulation.python(emulation.processor(name), target, ())
+
+
+def _facts(folder: Path, architecture: str | None) -> dict[str, Any]:
     facts = model_facts(folder)
-    return facts | ({"instructions": count_instructions(folder).to_json()} if instructions else {})
+    if architecture == HERE:
+        facts["instructions"] = count_instructions(folder).to_json()
+    elif architecture == ARM64:
+        facts["arm_instructions"] = {
+            name: arm_instructions.count_instructions(folder, emulation.processor(name)).to_json()
+            for name in arm_instructions.PROCESSORS
+        }
+    return facts
 
 
 def current_commit() -> str | None:

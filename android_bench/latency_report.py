@@ -271,10 +271,12 @@ def _kernel_lines(record: Record) -> list[str]:
     """Instructions by kernel, for artefacts whose instructions were counted."""
     lines: list[str] = []
     for name, facts in record.facts.items():
-        if counted := facts.get("instructions"):
+        counts = {"": facts["instructions"]} if "instructions" in facts else {}
+        counts |= {f" on {emulated}": one for emulated, one in facts.get("arm_instructions", {}).items()}
+        for where, counted in counts.items():
             total = counted["inference"]
             rows = [(kernel, f"{n:,}", f"{n / total:.1%}") for kernel, n in counted["kernels"].items()]
-            lines += [f"{name}: {total:,} instructions an inference, by kernel:", ""]
+            lines += [f"{name}{where}: {total:,} instructions an inference, by kernel:", ""]
             lines += _table(("kernel", "instructions", "share"), rows[:10])
     return lines
 

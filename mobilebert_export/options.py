@@ -292,8 +292,22 @@ TARGETS = Choice("tflite", "onnx")
 QUANTS = Choice("none", "fp16", "dynamic", "int8", "int16x8")
 FORMS = Choice("auto", "factored", "materialised")
 BENCH_MODES = Choice("padded", "text")
+ARCHITECTURES = Choice("here", "arm64")
+ARCHITECTURES_HELP = "--instructions: count here, by valgrind; or on two emulated Arm cores."
 THREADS = Number(1, 1024)
 SEEDS = Number(0, 2**32 - 1)  # the narrowest generator, scikit-learn's, takes 32 bits
+
+
+def counted_architecture(instructions: bool, arch: str) -> str | None:
+    """Where the instructions of an inference are counted, None without --instructions.
+
+    Raises:
+        OptionError: --arch without --instructions.
+    """
+    if not instructions and arch != "here":
+        raise OptionError(f"--arch {arch} says where instructions are counted; add --instructions")
+    return arch if instructions else None
+
 
 Threads = Annotated[int, THREADS, Option(help="CPU threads.")]
 Seed = Annotated[int, SEEDS, Option(help="Of everything that is random.")]

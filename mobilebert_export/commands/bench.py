@@ -32,8 +32,9 @@ def bench(
         list[str] | None, Option(help="Measure in this other environment's Python too; may be repeated.")
     ] = None,
     instructions: Annotated[
-        bool, Option("--instructions", help="Count instructions by kernel under valgrind (minutes).")
+        bool, Option("--instructions", help="Count instructions by kernel (minutes).")
     ] = False,
+    arch: Annotated[str, opt.ARCHITECTURES, Option(help=opt.ARCHITECTURES_HELP)] = "here",
     profile: Annotated[
         bool, Option("--profile", help="Add each runtime's own profile: time by kind of operator.")
     ] = False,
@@ -62,14 +63,17 @@ def bench(
     from rich.markdown import Markdown
 
     from android_bench.latency import measure, name_candidates
-    from android_bench.latency_record import Record
+    from android_bench.latency_record import Record, check_architecture
     from android_bench.latency_report import bench_markdown, write_bench
     from android_bench.progress import session_progress
     from android_bench.sample_pairs import PAIRS
     from matching.data.pairs import read_texts
 
+    counted = opt.counted_architecture(instructions, arch)
     texts = read_texts(pairs) if pairs else PAIRS
     candidates = name_candidates(artefacts, threads, seq_len=seq_len, pythons=python or ())
+    if counted:
+        check_architecture(counted, [one.folder for one in candidates])
     with session_progress() as begin:
         run = measure(
             candidates,
@@ -80,7 +84,7 @@ def bench(
             retries=retries,
             progress=begin("sessions"),
         )
-    record = Record.of(run, instructions=instructions, profiled=profile)
+    record = Record.of(run, instructions=counted, profiled=profile)
     if out:
         write_bench(record, out, force=force)
     console = Console()

@@ -18,8 +18,9 @@ def gate(
     sessions: opt.Sessions = 7,
     seconds: opt.Seconds = 2.0,
     instructions: Annotated[
-        bool, Option("--instructions", help="Judge the instructions counted by valgrind too (minutes).")
+        bool, Option("--instructions", help="Judge the instructions of an inference too (minutes).")
     ] = False,
+    arch: Annotated[str, opt.ARCHITECTURES, Option(help=opt.ARCHITECTURES_HELP)] = "here",
     retries: opt.Retries = 2,
     self_test: Annotated[
         bool, Option("--self-test", help="Check the gate here: the artefact against itself, then slowed.")
@@ -54,6 +55,7 @@ def gate(
 
     if len(artefacts) != (1 if self_test else 2):
         raise BenchError(f"{len(artefacts)} artefacts; give BASE and CANDIDATE, or one with --self-test")
+    counted = opt.counted_architecture(instructions, arch)
     if out:
         check_free(out, force=force)
     console = Console()
@@ -89,7 +91,7 @@ def gate(
                 sessions=sessions,
                 seconds=seconds,
                 retries=retries,
-                instructions=instructions,
+                instructions=counted,
                 progress=begin("sessions"),
             )
     if out:

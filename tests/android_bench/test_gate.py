@@ -154,10 +154,15 @@ def test_two_machines_or_two_runs_are_inconclusive_even_when_slower():
         ({"macs": 710_000_000}, "multiply–accumulates"),
         ({"xnnpack": {"delegated_operators": 260, "all_operators": 300}}, "share of operators in XNNPACK"),
         ({"instructions": {"inference": 215_000_000}}, "instructions per inference"),
+        (
+            {"arm_instructions": {"cortex-a710": {"inference": 71_000_000}}},
+            "instructions per inference on Cortex-A710",
+        ),
     ],
 )
 def test_facts_are_red_whatever_the_clock_says(change, what):
     base = FACTS | {"instructions": {"inference": 200_000_000}}
+    base |= {"arm_instructions": {"cortex-a710": {"inference": 65_000_000}}}
     noisy = replace(record(sessions=3), facts={"base": base, "candidate": base | change})
     verdict = judge(noisy)
     assert verdict.verdict == "regression"

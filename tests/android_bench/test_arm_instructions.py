@@ -1,0 +1,109 @@
+"""Promise of Arm instruction counts: exact, of the runtime alone, and the gate goes red when they grow."""
+
+import ctypes
+import json
+from pathlib import Path
+
+import pytest
+
+from android_bench import arm_instructions, emulation
+from android_bench.elf_symbols import Symbols
+from android_bench.latency import BenchError
+from android_bench.latency_record import check_architecture
+from android_bench.runner.inferences import MARK
+from android_bench.toolchain import tools
+from mobilebert_export.cli import main
+from mobilebert_runtime.errors import ToolError
+from tests.helpers.small_matcher import artefact
+
+TRACE = f"""\
+9052 brk(NULL) = 0x0000000aaaae2000
+----------------
+IN:
+0x55c24a80c:  d503201f  nop
+0x55c24a810:  4e8e9ca3  sdot     v3.4s, v5.16b, v14.16b
+
+Trace 0: 0x7fc39174ca40 [00001001/000000055c24a80c/00000001/00000200]
+Trace 0: 0x7fc39174ca40 [00001001/000000055c24a80c/00000001/00000200]
+9052 faccessat(AT_FDCWD,"{MARK}",F_OK,0) = -1 errno=2 (No such file or directory)
+Trace 0: 0x7fc39174ca40 [00001001/000000055c24a80c/00000001/00000200]
+IN:
+0x55ba1d9b0:  d65f03c0  ret
+
+Trace 1: 0x7fc39174cd40 [00001001/000000055ba1d9b0/00000001/00000200]
+9052 faccessat(AT_FDCWD,"{MARK}",F_OK,0) = -1 errno=2 (No such file or directory)
+Trace 0: 0x7fc39174ca40 [00001001/000000055c24a80c/00000001/00000200]
+"""
+
+
+def test_a_trace_is_read_block_by_block_up_to_each_mark():
+    reader = arm_instructions._Reader(Path())
+    reader.read(TRACE.encode().splitlines(keepends=True))
+    assert reader.code == {
+        0x55C24A80C: (bytes.fromhex("1f2003d5"), bytes.fromhex("a39c8e4e")),
+        0x55BA1D9B0: (bytes.fromhex("c0035fd6"),),
+    }
+    assert [sum(mark.values()) for mark in reader.marks] == [2, 4]
+
+
+def test_a_library_s_functions_are_found_by_their_place_in_the_file():
+    package = pytest.importorskip("ai_edge_litert")
+    path = Path(package.__file__).parent / "libLiteRt.so"
+    name = "LiteRtCreateEnvironment"
+    address = ctypes.cast(ctypes.CDLL(str(path))[name], ctypes.c_void_p).value
+    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if path.name in line]
+    spans = [([int(end, 16) for end in words[0].split("-")], int(words[2], 16)) for words in lines]
+    (offset,) = (address - start + at for (start, end), at in spans if start <= address < end)
+    assert Symbols.read(path).function_at(offset) == name
+    with pytest.raises(ValueError, match="not a little-endian 64-bit ELF"):
+        Symbols.read(Path(__file__))
+
+
+def test_what_cannot_be_counted_is_refused_before_any_work(tmp_path, monkeypatch, capsys):
+    with pytest.raises(BenchError, match="'mips' is none of here, arm64"):
+        check_architecture("mips", [])
+    for arguments in (["gate", "a", "b"], ["bench", "a"]):
+        with pytest.raises(SystemExit) as caught:
+            main([*arguments, "--arch", "arm64"])
+        assert caught.value.code == 2
+        assert "add --instructions" in capsys.readouterr().err
+    monkeypatch.setenv("MOBILEBERT_ANDROID_TOOLS", str(tmp_path))
+    with pytest.raises(ToolError, match="make android-tools"):
+        emulation.python(emulation.processor("cortex-a55"), "tflite", ())
+
+
+@pytest.fixture
+def arm():
+    """The emulator and the Arm programs for .tflite files."""
+    for needed in (tools.tools_folder() / "runner-tflite.tar", tools.tools_folder() / "qemu"):
+        if not needed.exists():
+            pytest.skip(f"not run: no {needed.name}; run `make android-tools`")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("cpu", "kernel"), [("cortex-a55", "neondot_cortex_a55"), ("i8mm", "neoni8mm")])
+def test_the_kernels_of_a_processor_are_named_and_counted_alike_twice(arm, cpu, kernel):
+    first, second = (
+        arm_instructions.count_instructions(artefact("tflite", "int8"), emulation.processor(cpu))
+        for _ in range(2)
+    )
+    assert first.inference == sum(first.kernels.values()) > 100_000
+    assert abs(first.inference - second.inference) <= 0.001 * first.inference
+    assert kernel in next(name for name in first.kernels if "qs8_qc8w_gemm" in name)
+    assert first.load > first.inference, "weights are packed when a model is loaded"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_gate_is_red_where_arm_kernels_do_more(arm, tmp_path, capsys):
+    """The float file does more than the int8 one on both cores, whatever this machine's clock says."""
+    base, candidate = artefact("tflite", "int8"), artefact("tflite", "none")
+    options = ["--sessions", 1, "--seconds", 0.01, "--retries", 0, "--out", tmp_path / "gate"]
+    with pytest.raises(SystemExit) as caught:
+        main(list(map(str, ["gate", base, candidate, "--instructions", "--arch", "arm64", *options])))
+    assert caught.value.code == 1
+    verdict = json.loads((tmp_path / "gate.json").read_text())["gate"]
+    assert verdict["verdict"] == "regression"
+    for core in ("Cortex-A55", "Cortex-A710"):
+        assert any(f"instructions per inference on {core}" in reason for reason in verdict["reasons"])
