@@ -1,5 +1,6 @@
 """How far two sets of outputs of one task are apart: the figures that a tolerance bounds."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from mobilebert_runtime.matcher import positive_probability
 # Tokens of the longest answer; more are a span that no reader would call one.
 LONGEST_ANSWER = 30
 Floats = NDArray[np.float32]
+Floats64 = NDArray[np.float64]
 Outputs = Mapping[str, Floats]
 
 
@@ -29,7 +31,9 @@ class Agreement:
 
     max_abs_logit: float  # largest |Δ| of an output
     label_agreement: float | None = None  # share of texts, tokens or spans that get the same label or place
-    rank_agreement: float | None = None  # Spearman correlation of scores
+    # Share of right answers lost by the others, if the first outputs' probabilities are right.
+    expected_loss: float | None = None
+    rank_agreement: float | None = None  # Spearman correlation of scores; of logits, the worst label's
     min_cosine: float | None = None  # of two vectors of one text, the worst text
 
 
@@ -48,35 +52,51 @@ def agree(
     if card.task == EMBEDDING:
         return _of_vectors(given[EMBEDDING_NAME], also[EMBEDDING_NAME])
     expected, found = given[OUTPUT_NAME], also[OUTPUT_NAME]
-    if card.task == TOKEN_CLASSIFICATION:
-        real = mask.astype(bool)
-        same = expected[real].argmax(-1) == found[real].argmax(-1)
-        return Agreement(_largest(expected[real], found[real]), float(same.mean()))
-    if card.task == QUESTION_ANSWERING:
-        real = mask.astype(bool)
-        same = (best_spans(expected, mask) == best_spans(found, mask)).all(1)
-        return Agreement(_largest(expected[real], found[real]), float(same.mean()))
     largest = _largest(expected, found)
+    if card.task in (TOKEN_CLASSIFICATION, QUESTION_ANSWERING):
+        real = mask.astype(bool)
+        costs = (
+            span_costs(expected, found, mask)
+            if card.task == QUESTION_ANSWERING
+            else label_costs(expected[real], found[real])
+        )
+        largest, ranks = _largest(expected[real], found[real]), _worst_rank(expected[real], found[real])
+        return Agreement(largest, _unchanged(costs), _mean(costs), ranks)
     if card.task == MATCHING:
-        same = decisions(expected, card, shift) == decisions(found, card, shift)
+        costs = matching_costs(expected, found, card, shift)
         scores = [positive_log_odds(logits, card.positive) for logits in (expected, found)]
         cosine = (
             float(_cosines(given[EMBEDDING_NAME], also[EMBEDDING_NAME]).min()) if card.embedding else None
         )
-        return Agreement(largest, float(same.mean()), rank_correlation(*scores), cosine)
+        loss = None if card.activation == "identity" else _mean(costs)
+        return Agreement(largest, _unchanged(costs), loss, rank_correlation(*scores), cosine)
     return _of_classes(expected, found, card, largest)
 
 
 def _of_classes(expected: Floats, found: Floats, card: ArtefactCard, largest: float) -> Agreement:
-    columns = range(len(card.labels))
+    if card.activation == "identity":
+        return Agreement(largest, rank_agreement=_worst_rank(expected, found))
     if card.activation == "softmax":
-        same = expected.argmax(1) == found.argmax(1)
-        scores = [[positive_log_odds(logits, i) for logits in (expected, found)] for i in columns]
-    else:
-        same = (expected >= 0) == (found >= 0)  # a sigmoid of at least a half, label by label
-        scores = [[logits[:, i].astype(np.float64) for logits in (expected, found)] for i in columns]
-    ranks = min(rank_correlation(*one) for one in scores)
-    return Agreement(largest, None if card.activation == "identity" else float(same.mean()), ranks)
+        costs, labels = label_costs(expected, found), range(len(card.labels))
+        scores = [[positive_log_odds(logits, i) for logits in (expected, found)] for i in labels]
+        ranks = min(rank_correlation(*one) for one in scores)
+    else:  # label by label
+        costs, ranks = sigmoid_costs(expected, found), _worst_rank(expected, found)
+    return Agreement(largest, _unchanged(costs), _mean(costs), ranks)
+
+
+def _worst_rank(expected: Floats, found: Floats) -> float:
+    """Spearman's correlation of two (N, labels), of the label that has the lowest."""
+    columns = range(expected.shape[1])
+    return min(rank_correlation(expected[:, i], found[:, i]) for i in columns)
+
+
+def _unchanged(costs: Floats64) -> float:
+    return float(np.isnan(costs).mean())
+
+
+def _mean(costs: Floats64) -> float:
+    return float(np.nansum(costs) / max(costs.size, 1))
 
 
 def _of_vectors(expected: Floats, found: Floats) -> Agreement:
@@ -136,6 +156,65 @@ def decisions(logits: Floats, card: ArtefactCard, shift: Sequence[float]) -> NDA
     return np.where(called, card.positive, 1 - card.positive)
 
 
+def label_costs(expected: Floats, found: Floats) -> Floats64:
+    """What each choice of another label costs, (N, labels) → (N,): p(first choice) − p(the other's).
+
+    p is the softmax of the first logits, so that the sum is the number of right answers lost if the first
+    model's probabilities are right. NaN where both choose the same.
+    """
+    logits = expected.astype(np.float64)
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chosen, rows = found.argmax(axis=1), np.arange(len(found))
+    lost = (odds.max(axis=1) - odds[rows, chosen]) / odds.sum(axis=1)
+    return np.where(expected.argmax(axis=1) == chosen, np.nan, lost)
+
+
+def sigmoid_costs(expected: Floats, found: Floats) -> Floats64:
+    """The same, (N, labels), of labels that are each chosen from a sigmoid of a half on."""
+    return np.where((expected >= 0) == (found >= 0), np.nan, _certainty(np.abs(expected, dtype=np.float64)))
+
+
+def matching_costs(expected: Floats, found: Floats, card: ArtefactCard, shift: Sequence[float]) -> Floats64:
+    """The same, (N,), of a matcher's decisions; in units of its score where that is no probability.
+
+    At a threshold that is not a half, a wrong match and a missed one weigh what makes the threshold right.
+    """
+    if len(card.labels) > 2:
+        return label_costs(expected, found)
+    same = decisions(expected, card, shift) == decisions(found, card, shift)
+    distances = threshold_distances(expected, card, shift)
+    if card.activation != "identity":
+        distances = _certainty(distances / card.temperature)
+    return np.where(same, np.nan, distances)
+
+
+def span_costs(expected: Floats, found: Floats, mask: NDArray[np.int32]) -> Floats64:
+    """The same, (N,), of the best spans, whose probability is the softmax over all spans that may be read."""
+    chosen, best = best_spans(found, mask), best_spans(expected, mask)
+    costs = np.full(len(expected), np.nan)
+    for row in np.flatnonzero((chosen != best).any(axis=1)):
+        sums = span_sums(expected[row], mask[row])
+        odds = np.exp(sums - sums.max())
+        costs[row] = (odds[tuple(best[row])] - odds[tuple(chosen[row])]) / odds.sum()
+    return costs
+
+
+def threshold_distances(logits: Floats, card: ArtefactCard, shift: Sequence[float]) -> Floats64:
+    """How far each pair's log-odds are from a matcher's threshold, (N, one or two labels) → (N,)."""
+    odds = positive_log_odds(logits, card.positive)
+    if card.activation == "identity":
+        return np.asarray(np.abs(odds - card.threshold))
+    if not 0 < card.threshold < 1:
+        return np.full(len(odds), np.inf)
+    border = math.log(card.threshold / (1 - card.threshold))
+    return np.asarray(np.abs(odds - card.temperature * (border - np.asarray(shift))))
+
+
+def _certainty(distance: Floats64) -> Floats64:
+    """2p − 1 of a decision whose log-odds are this far from even: p to be right, less 1 − p of the other."""
+    return np.asarray(np.tanh(distance / 2))
+
+
 def best_spans(logits: Floats, mask: NDArray[np.int32]) -> NDArray[np.int64]:
     """First and last token (N, 2) of the span with the largest sum of its start's and its end's logit.
 
@@ -143,12 +222,17 @@ def best_spans(logits: Floats, mask: NDArray[np.int32]) -> NDArray[np.int64]:
         logits: (N, S, 2).
         mask: (N, S), 1 at tokens that a span may hold.
     """
-    length = logits.shape[1]
-    ahead = np.arange(length)[None, :] - np.arange(length)[:, None]
-    allowed = (ahead >= 0) & (ahead < LONGEST_ANSWER)  # (S, S): start, end
     spans = []
-    for row, real in zip(logits, mask.astype(bool), strict=True):
-        sums = row[:, None, 0] + row[None, :, 1]
-        sums = np.where(allowed & real[:, None] & real[None, :], sums, -np.inf)
+    for row, real in zip(logits, mask, strict=True):
+        sums = span_sums(row, real)
         spans.append(np.unravel_index(int(sums.argmax()), sums.shape))
     return np.array(spans, np.int64)
+
+
+def span_sums(logits: Floats, mask: NDArray[np.int32]) -> Floats64:
+    """Start's logit plus end's of each span, (S, 2) and (S,) → (S, S): start, end; −∞ where none may be."""
+    length, real = len(logits), mask.astype(bool)
+    ahead = np.arange(length)[None, :] - np.arange(length)[:, None]
+    allowed = (ahead >= 0) & (ahead < LONGEST_ANSWER) & real[:, None] & real[None, :]
+    sums = logits[:, None, 0].astype(np.float64) + logits[None, :, 1]
+    return np.where(allowed, sums, -np.inf)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mobilebert_export.decision_changes import MAX_CHANGED, sentence
+from mobilebert_export.decision_changes import sentence
 from mobilebert_export.recipe_choice import Chosen
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.files import write_json
@@ -158,14 +158,16 @@ def verification_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
         ("min_cosine", "smallest cosine", 6),
     ):
         if found[name] is not None:
-            rows.append(
-                (what, f"{found[name]:.{digits}f}", f"≥ {allowed['min_' + name.removeprefix('min_')]}")
-            )
+            least = allowed["min_" + name.removeprefix("min_")]
+            rows.append((what, f"{found[name]:.{digits}f}", "" if least is None else f"≥ {least}"))
+    if found["expected_loss"] is not None:
+        loss, most = (100 * share for share in (found["expected_loss"], allowed["max_expected_loss"]))
+        rows.append(("expected loss of accuracy", f"{loss:.2f} points", f"≤ {most:.2f}"))
     rows.append(("max |Δlogit|", f"{found['max_abs_logit']:.2e}", "" if limit is None else f"≤ {limit:.0e}"))
     if changes := found.get("decisions"):
         said = sentence(changes, report.get("budget"))
         p99 = f"{changes['p99_logit']:.3f}"
-        rows += [("quantising", said, f"≤ {MAX_CHANGED:.0%}"), ("99th percentile of |Δlogit|", p99, "")]
+        rows += [("quantising", said, ""), ("99th percentile of |Δlogit|", p99, "")]
     return rows
 
 

@@ -15,6 +15,7 @@ OPSETS = range(18, 21)
 # Sequence lengths of an artefact, as far as they are below --seq-len; real pairs have about 30 tokens.
 DEFAULT_BUCKETS = (16, 32, 64, 128)
 SHORTEST = 8
+VERIFY_PAIRS = 2000
 
 
 def parse_buckets(text: str) -> tuple[int, ...]:
@@ -53,7 +54,9 @@ class ExportRequest:
         float | None, "Points that quantising may cost on --pairs; products go back to float until it holds."
     ] = None
     pairs: Annotated[Path | None, "Labelled pairs for --max-accuracy-drop."] = None
-    verify_pairs: Annotated[int, "Pairs made from the bundled text to count changed decisions on."] = 2000
+    verify_pairs: Annotated[int, "Pairs made from the bundled text to count changed decisions on."] = (
+        VERIFY_PAIRS
+    )
     text_a: Annotated[str | None, "Column of the first texts in --calibration."] = None
     text_b: Annotated[str | None, "Column of the second texts."] = None
     atol: Annotated[float | None, "Largest |Δlogit| against PyTorch; default: the recipe's."] = None

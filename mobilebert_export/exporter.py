@@ -17,21 +17,19 @@ from matching.data.labelled_pairs import LabelledPairs
 from matching.data.pairs import read_texts
 from mobilebert_export import samples
 from mobilebert_export.accuracy_budget import meet_budget, products_by_harm, read_budget_pairs
+from mobilebert_export.artefact_check import ArtefactCheck, Checked
 from mobilebert_export.artefact_folder import check_output, new_folder, write_checksums
 from mobilebert_export.console import silenced, step
-from mobilebert_export.decision_changes import ChangeCounter
 from mobilebert_export.exact_rewrites import PROOF_PAIRS, Rewritten, lower_kronecker, rewrite
 from mobilebert_export.export_report import write_report
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.loading import LoadedModel, artefact_card, load_model
-from mobilebert_export.raw_outputs import AnyArtefact, Text, network_inputs
-from mobilebert_export.recipe_choice import Checked, Chosen, Rejected, Written, choose
-from mobilebert_export.verification import verify
+from mobilebert_export.raw_outputs import Text, network_inputs
+from mobilebert_export.recipe_choice import Chosen, Rejected, Written, choose
 from mobilebert_export.writing import complete, quantise, write_float
-from mobilebert_runtime.card import MATCHING, ArtefactCard
+from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
-from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.signature import sign
 from mobilebert_runtime.tokenizer import Pair
 from quantize.calibration_data import encode_calibration
@@ -168,15 +166,11 @@ def write_verified(
         write_recipe(folder, recipe, request, inputs, made)
         return made
 
-    counter = ChangeCounter(inputs.model.network, samples.generated_pairs(request.verify_pairs))
+    counted = samples.generated_pairs(request.verify_pairs)
+    comparison = ArtefactCheck(inputs.model.network, checked, counted, console)
 
     def check(recipe: Recipe) -> Checked:
-        with step(console, f"Compare with PyTorch on {len(checked)} inputs"), silenced():
-            result = verify(inputs.model.network, AnyArtefact.load(folder), checked, recipe.tolerance)
-        if recipe.quant == "none" or inputs.card.task != MATCHING or result.failures:
-            return Checked(result)
-        with step(console, f"Count changed decisions on {request.verify_pairs:,} pairs"), silenced():
-            return Checked(result, counter.count(Matcher.load(folder)))
+        return comparison.check(folder, recipe.tolerance)
 
     chosen = choose(inputs.recipe, write, check, request.out, console)
     if chosen.rejected:

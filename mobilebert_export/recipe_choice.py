@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Console
 
 from mobilebert_export.accuracy_budget import Budget
-from mobilebert_export.decision_changes import DecisionChanges
-from mobilebert_export.verification import Verification, VerificationError
+from mobilebert_export.artefact_check import Checked
+from mobilebert_export.verification import VerificationError
 from quantize.product_noise import ProductForm
 from quantize.recipes import Recipe, recipes_to_try
 
@@ -27,29 +27,6 @@ class Written:
 
     products: tuple[ProductForm, ...] = ()
     budget: Budget | None = None
-
-
-@dataclass(frozen=True)
-class Checked:
-    """How an artefact compares with the PyTorch model.
-
-    Attributes:
-        result: at every sequence length.
-        changes: of decisions, over many pairs; None where they were not counted.
-    """
-
-    result: Verification
-    changes: DecisionChanges | None = None
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """One sentence per broken tolerance; empty when it passed."""
-        return (*self.result.failures, *(self.changes.failures if self.changes else ()))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for report.json."""
-        found = self.result.to_json() | {"failures": list(self.failures), "passed": not self.failures}
-        return found | {"decisions": self.changes and self.changes.to_json()}
 
 
 @dataclass(frozen=True)

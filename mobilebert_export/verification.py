@@ -2,19 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
-from mobilebert_export import samples
 from mobilebert_export.agreement import Agreement, agree
-from mobilebert_export.console import silenced, step
-from mobilebert_export.loading import load_source
 from mobilebert_export.raw_outputs import AnyArtefact, Text, network_inputs
-from mobilebert_runtime.card import EMBEDDING, MATCHING, OUTPUT_NAME, ArtefactCard, read_recipe
+from mobilebert_runtime.card import EMBEDDING, MATCHING, OUTPUT_NAME, ArtefactCard
 from mobilebert_runtime.errors import CheckError, DataError
 from quantize.recipes import Tolerance
 
@@ -22,7 +17,7 @@ Outputs = Mapping[str, NDArray[np.float32]]
 MINIMUM_TEXTS = 200
 # Figures of which the smallest, and the largest, of several sequence lengths is the worst.
 _HIGHER_IS_BETTER = ("label_agreement", "rank_agreement", "min_cosine")
-_FIGURES = ("max_abs_logit", *_HIGHER_IS_BETTER)
+_LOWER_IS_BETTER = ("max_abs_logit", "expected_loss")
 
 
 class VerificationError(CheckError):
@@ -36,6 +31,8 @@ class Verification:
     pairs: int  # or single texts
     max_abs_logit: float  # largest |Δ| of an output over all inputs
     label_agreement: float | None  # share of pairs, texts, tokens or answers that get the same label or place
+    # Share of right answers that changed labels lose if the PyTorch model's probabilities are right.
+    expected_loss: float | None
     rank_agreement: float | None  # Spearman correlation of the scores; of vectors, of pairs' cosines
     tolerance: Tolerance
     failures: tuple[str, ...]  # one sentence per broken tolerance; empty when it passed
@@ -48,7 +45,8 @@ class Verification:
         """Plain data for report.json."""
         data = asdict(self) | {"passed": not self.failures}
         data["by_seq_len"] = {
-            str(length): {name: getattr(one, name) for name in _FIGURES} for length, one in self.by_seq_len
+            str(length): {name: getattr(one, name) for name in (*_LOWER_IS_BETTER, *_HIGHER_IS_BETTER)}
+            for length, one in self.by_seq_len
         }
         return data
 
@@ -89,13 +87,13 @@ def worst_of(by_seq_len: tuple[tuple[int, Verification], ...]) -> Verification:
         return only
     results = [result for _, result in by_seq_len]
     worst = {
-        name: min(getattr(result, name) for result in results)
-        for name in _HIGHER_IS_BETTER
+        name: of(getattr(result, name) for result in results)
+        for of, names in ((min, _HIGHER_IS_BETTER), (max, _LOWER_IS_BETTER))
+        for name in names
         if getattr(only, name) is not None
     }
     return replace(
         only,
-        max_abs_logit=max(result.max_abs_logit for result in results),
         failures=tuple(f"{length} tokens: {one}" for length, result in by_seq_len for one in result.failures),
         by_seq_len=by_seq_len,
         **worst,
@@ -153,13 +151,14 @@ def compare(
     wrong = [(~np.isfinite(values)).reshape(count, -1).any(axis=1) for values in found.values()]
     if damaged := int(np.any(wrong, axis=0).sum()):
         broken = f"{damaged} {of} have an output that is not a number"
-        return Verification(count, float("inf"), 0.0, 0.0, tolerance, (broken,), of=of)
+        return Verification(count, float("inf"), 0.0, 1.0, 0.0, tolerance, (broken,), of=of)
     real = np.ones((count, card.seq_len), np.int32) if mask is None else mask
     agreement = agree(expected, found, card, shift, real)
     return Verification(
         pairs=count,
         max_abs_logit=agreement.max_abs_logit,
         label_agreement=agreement.label_agreement,
+        expected_loss=agreement.expected_loss,
         rank_agreement=agreement.rank_agreement,
         tolerance=tolerance,
         failures=tuple(_failures(agreement, tolerance, card)),
@@ -174,55 +173,14 @@ def _failures(agreement: Agreement, tolerance: Tolerance, card: ArtefactCard) ->
     difference, limit = agreement.max_abs_logit, tolerance.max_abs_logit
     if limit is not None and difference > limit:
         failures.append(f"max |Δlogit| {difference:.2e} is above {limit:.0e}")
+    loss, most = agreement.expected_loss, tolerance.max_expected_loss
+    if loss is not None and loss > most:
+        failures.append(f"expected to lose {100 * loss:.2f} points of accuracy, above {100 * most:.2f}")
     for what, value, least, digits in (
         ("label agreement", agreement.label_agreement, tolerance.min_label_agreement, 4),
         ("rank agreement", agreement.rank_agreement, rank, 5),
         ("cosine", agreement.min_cosine, tolerance.min_cosine, 6),
     ):
-        if value is not None and value < least:
+        if value is not None and least is not None and value < least:
             failures.append(f"{what} {value:.{digits}f} is below {least}")
     return failures
-
-
-def require_passed(result: Verification, where: Path) -> None:
-    """Raise `VerificationError` when a tolerance was broken."""
-    if result.failures:
-        raise VerificationError(
-            f"{where}: differs from the PyTorch model on {result.pairs} {result.of}: "
-            f"{'; '.join(result.failures)}"
-        )
-
-
-def verify_artefact(
-    directory: Path,
-    model_name: str | None,
-    texts: Sequence[Text] | None,
-    threads: int,
-    console: Console,
-) -> Verification:
-    """Compare an existing artefact with its PyTorch model, on the tolerances in its recipe.json.
-
-    Args:
-        directory: the artefact.
-        model_name: directory or name of its model; None where a shipped matcher was exported.
-        texts: pairs; the bundled samples when None. Where an input is one text, both of a pair are.
-        threads: of the artefact's runtime.
-        console: for the steps.
-
-    Raises:
-        OptionError: the model is not the one the artefact was made from, or nothing says which that is.
-        ArtefactError: the artefact is damaged.
-    """
-    with silenced():
-        artefact = AnyArtefact.load(directory, threads)
-    made = read_recipe(directory)
-    if texts is None:
-        texts = samples.verification_texts(artefact.card.texts)
-    elif artefact.card.texts == 1:
-        texts = [text for pair in texts for text in pair]
-    with step(console, "Load the PyTorch model"):
-        model = load_source(made, directory, model_name)
-    tolerance = Tolerance(**made["recipe"]["tolerance"])
-    what = "pairs" if artefact.card.texts == 2 else "texts"
-    with step(console, f"Compare with PyTorch on {len(texts)} {what}"), silenced():
-        return verify(model.network, artefact, texts, tolerance)

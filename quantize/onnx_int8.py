@@ -1,7 +1,10 @@
 """Float ONNX → int8 ONNX.
 
-With static ranges the linear layers become ONNX Runtime's fused operator: 8 bits in, exact sums, float out
-with the bias added. The usual form, QuantizeLinear and DequantizeLinear around float operators, is rewritten
+Linear layers become ONNX Runtime's fused operator: 8 bits in, exact sums, float out. With static ranges it
+adds the bias as well. With dynamic ones each row of activations, a token, has a range of its own: the
+operator knows one scale per tensor, so a row is brought to [0, 1] before it and back after it. (The runtime's
+own dynamic quantisation has one range for all rows, which a token with outliers ruins: decision 018.)
+The usual form, QuantizeLinear and DequantizeLinear around float operators, is rewritten
 by the runtime into float Gemm operators that unpack their weights in every inference: twice as slow as float
 (docs/decisions/011).
 
@@ -10,7 +13,7 @@ in 16 bits, saturating: 2·255·64 = 32,640 still fits, so the sums are exact an
 activations would give the same answers, but the runtime has no fast kernel for them there.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,28 +54,20 @@ def quantize_onnx(
     Returns:
         How each linear layer is computed that the recipe gives static ranges; empty for other recipes.
     """
-    if not recipe.needs_calibration:
-        from onnxruntime import quantization as ort
-
-        # Dynamic activations are always unsigned; with 7-bit weights their products can't saturate either.
-        ort.quantize_dynamic(
-            source,
-            target,
-            op_types_to_quantize=list(recipe.integer_operators),
-            per_channel=True,
-            reduce_range=recipe.weight_bits == 7,
-            weight_type=ort.QuantType.QInt8,
-        )
-        return ()
     import onnx
 
     proto = onnx.load(source)
     work = _Rewriter(proto, recipe)
     layers = work.linear_layers()
-    watched = {name for node in layers.values() for name in (node.input[0], node.output[0])}
-    ranges = measure_ranges(proto, watched, calibration or {})
-    forms = work.forms(layers, ranges, keep_float)
-    work.replace_linear_layers([layers[one.number] for one in forms if one.form == "static"], ranges)
+    ranges: dict[str, TensorRange] = {}
+    forms: tuple[ProductForm, ...] = ()
+    chosen = {node.output[0]: "dynamic" for node in layers.values()}
+    if recipe.needs_calibration:
+        watched = {name for node in layers.values() for name in (node.input[0], node.output[0])}
+        ranges = measure_ranges(proto, watched, calibration or {})
+        forms = work.forms(layers, ranges, keep_float)
+        chosen = {one.name: one.form for one in forms if one.form != "float"}
+    work.replace_linear_layers(chosen, ranges)
     work.replace_lookups()
     proto.opset_import.append(onnx.helper.make_opsetid(_RUNTIME, 1))
     target.write_bytes(proto.SerializeToString())
@@ -123,6 +118,7 @@ class _Rewriter:
         self.shapes = {value.name: value for value in inferred}
         self.constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         self.quantised: dict[str, tuple[str, str, str]] = {}  # tensor → its uint8 form, scale and zero point
+        self.by_rows: set[str] = set()  # tensors that have a uint8 form with a range per row
 
     def linear_layers(self) -> dict[int, Any]:
         """Products with a constant matrix by their number, but the last, which makes the logits."""
@@ -132,7 +128,7 @@ class _Rewriter:
     def forms(
         self, layers: Mapping[int, Any], ranges: Mapping[str, TensorRange], keep_float: Collection[int]
     ) -> tuple[ProductForm, ...]:
-        """How each linear layer is computed: in float where the recipe finds it too noisy for int8."""
+        """How each linear layer is computed: with dynamic ranges where static ones would be too noisy."""
         found = {}
         for number, node in layers.items():
             matrix = self._matrix(node)
@@ -143,17 +139,21 @@ class _Rewriter:
                 ranges[node.output[0]],
                 rounded=False,
             )
-        floats = {*keep_float, *too_noisy(found, self.recipe.noise_limit_db)}
+        chosen = dict.fromkeys(layers, "static")
+        chosen |= dict.fromkeys(too_noisy(found, self.recipe.noise_limit_db), "dynamic")
+        chosen |= {number: "float" for number in keep_float if number in layers}
         return tuple(
-            ProductForm(number, node.output[0], "float" if number in floats else "static", found[number])
+            ProductForm(number, node.output[0], chosen[number], found[number])
             for number, node in layers.items()
         )
 
-    def replace_linear_layers(self, layers: Iterable[Any], ranges: Mapping[str, TensorRange]) -> None:
-        """x·W + b → quantise x once, integer product, float result with the bias."""
-        from onnx import helper
+    def replace_linear_layers(self, chosen: Mapping[str, str], ranges: Mapping[str, TensorRange]) -> None:
+        """x·W + b in integers.
 
-        chosen = {node.output[0]: node for node in layers}
+        Args:
+            chosen: "static" or "dynamic" by the name of a product's result.
+            ranges: of the inputs of the static ones.
+        """
         readers: dict[str, list[Any]] = {}
         for node in self.graph.node:
             for name in node.input:
@@ -171,20 +171,59 @@ class _Rewriter:
             if not bias and len(following) == 1 and (bias := self._bias(following[0], matrix.shape[1])):
                 result = following[0]
                 absorbed.add(result.output[0])
-            nodes += self._quantise(node.input[0], ranges[node.input[0]])
-            tensor, scale, zero = self.quantised[node.input[0]]
-            weight, steps = quantise_columns(matrix, self.recipe.weight_bits)
-            name = node.output[0]
-            inputs = [tensor, self._add(f"{name}.weight", weight), scale, self._add(f"{name}.steps", steps)]
-            inputs += [zero, "", bias]
-            nodes.append(
-                helper.make_node(
-                    "MatMulIntegerToFloat", inputs, [result.output[0]], name=node.name, domain=_RUNTIME
-                )
-            )
+            if chosen[node.output[0]] == "static":
+                nodes += self._static(node, matrix, bias, result.output[0], ranges)
+            else:
+                nodes += self._dynamic(node, matrix, bias, result.output[0])
             if result.output[0] in self.shapes:  # of the runtime's own operator none can be inferred
                 self.graph.value_info.append(self.shapes[result.output[0]])
         self._finish(nodes)
+
+    def _static(
+        self,
+        node: Any,
+        matrix: NDArray[np.float32],
+        bias: str,
+        result: str,
+        ranges: Mapping[str, TensorRange],
+    ) -> list[Any]:
+        """Quantise x once, integer product, float result with the bias."""
+        before = self._quantise(node.input[0], ranges[node.input[0]])
+        tensor, scale, zero = self.quantised[node.input[0]]
+        return [*before, self._product(node.output[0], matrix, (tensor, scale, zero), bias, result)[0]]
+
+    def _dynamic(self, node: Any, matrix: NDArray[np.float32], bias: str, result: str) -> list[Any]:
+        """Each row of x by its own range: x = low + span·u, so x·W + b = span·(u·W) + low·ΣW + b.
+
+        u, from 0 to 1, is what is quantised; ΣW sums each column of the quantised W, so that low is exact.
+        """
+        from onnx import helper
+
+        source, name = node.input[0], node.output[0]
+        before = self._quantise_rows(source)
+        low, span = f"{source}.low", f"{source}.span"
+        step, zero = self._add("rows.step", np.float32(1 / 255)), self._add("rows.zero", np.uint8(0))
+        product, sums = self._product(name, matrix, (f"{source}.rows", step, zero), "", f"{name}.unit")
+        shift = [helper.make_node("Mul", [low, self._add(f"{name}.sums", sums)], [f"{name}.low"])]
+        if bias:
+            shift.append(helper.make_node("Add", [f"{name}.low", bias], [f"{name}.shift"]))
+        scaled = helper.make_node("Mul", [f"{name}.unit", span], [f"{name}.scaled"])
+        total = helper.make_node("Add", [scaled.output[0], shift[-1].output[0]], [result])
+        return [*before, product, *shift, scaled, total]
+
+    def _product(
+        self, name: str, matrix: NDArray[np.float32], quantised: tuple[str, str, str], bias: str, result: str
+    ) -> tuple[Any, NDArray[np.float32]]:
+        """The runtime's integer product with (tensor, scale, zero point), and ΣW, (out,)."""
+        from onnx import helper
+
+        weight, steps = quantise_columns(matrix, self.recipe.weight_bits)
+        tensor, scale, zero = quantised
+        inputs = [tensor, self._add(f"{name}.weight", weight), scale, self._add(f"{name}.steps", steps)]
+        node = helper.make_node(
+            "MatMulIntegerToFloat", [*inputs, zero, "", bias], [result], name=name, domain=_RUNTIME
+        )
+        return node, (weight.sum(axis=0, dtype=np.int64) * steps).astype(np.float32)
 
     def replace_lookups(self) -> None:
         """Embedding tables in int8 with a scale per row; only the rows looked up are made float."""
@@ -237,8 +276,34 @@ class _Rewriter:
         self.quantised[name] = made
         return [helper.make_node("QuantizeLinear", [name, *made[1:]], [made[0]])]
 
+    def _quantise_rows(self, name: str) -> list[Any]:
+        """The nodes that make NAME.rows (uint8), NAME.low and NAME.span, unless they are there."""
+        from onnx import helper
+
+        if name in self.by_rows:
+            return []
+        self.by_rows.add(name)
+        last, least = self._add("rows.axis", np.array([-1])), self._add("rows.least", np.float32(1e-12))
+        made = {
+            part: f"{name}.{part}" for part in ("low", "high", "width", "span", "inverse", "above", "unit")
+        }
+        step, zero = self._add("rows.step", np.float32(1 / 255)), self._add("rows.zero", np.uint8(0))
+        return [
+            helper.make_node("ReduceMin", [name, last], [made["low"]], keepdims=1),
+            helper.make_node("ReduceMax", [name, last], [made["high"]], keepdims=1),
+            helper.make_node("Sub", [made["high"], made["low"]], [made["width"]]),
+            helper.make_node("Max", [made["width"], least], [made["span"]]),  # a row may be constant
+            helper.make_node("Reciprocal", [made["span"]], [made["inverse"]]),
+            helper.make_node("Sub", [name, made["low"]], [made["above"]]),
+            helper.make_node("Mul", [made["above"], made["inverse"]], [made["unit"]]),
+            helper.make_node("QuantizeLinear", [made["unit"], step, zero], [f"{name}.rows"]),
+        ]
+
     def _add(self, name: str, values: Any) -> str:
         from onnx import numpy_helper
+
+        if name in self.constants:
+            return name
 
         tensor = numpy_helper.from_array(np.ascontiguousarray(values).reshape(np.shape(values)), name)
         self.graph.initializer.append(tensor)

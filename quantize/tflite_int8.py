@@ -18,7 +18,6 @@ from quantize.product_noise import (
     TensorRange,
     matrix_steps,
     signal_to_noise,
-    too_noisy,
 )
 from quantize.recipes import Recipe
 from quantize.tflite_embedding import scale_looked_up_rows
@@ -27,10 +26,9 @@ from quantize.tflite_graph import TfliteGraph
 
 Ranges = dict[str, TensorRange]
 
-# The quantiser chooses operators by the names of their results: ours that shall be integer begin with one of
-# these while it works, by where their ranges come from.
+# The quantiser chooses operators by the names of their results: ours that shall be integer begin with this
+# while it works.
 _MARK = "integer:"
-_DYNAMIC_MARK = "dynamic:"
 
 
 def quantize_tflite(
@@ -64,14 +62,11 @@ def quantize_tflite(
         if recipe.symmetric_right_operand:
             make_right_operands_symmetric(graphs[0], ranges)
     forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
-    elsewhere = {form.number for form in forms if form.form != "static"}
-    dynamic = {form.number for form in forms if form.form == "dynamic"}
-    chosen = dict.fromkeys(integer_operators(graphs[0], recipe, {*keep_float, *elsewhere}), _MARK)
-    chosen |= {graphs[0].operators.index(products(graphs[0])[number]): _DYNAMIC_MARK for number in dynamic}
+    chosen = integer_operators(graphs[0], recipe, keep_float)
     for graph in graphs:
-        for number, mark in chosen.items():
+        for number in chosen:
             for tensor in graph.operators[number].outputs:
-                graph.rename(tensor, mark + graph.name(tensor))
+                graph.rename(tensor, _MARK + graph.name(tensor))
     with tempfile.TemporaryDirectory() as scratch:
         marked = Path(scratch) / "marked.tflite"
         marked.write_bytes(fb.convert_object_to_bytearray(model))
@@ -84,7 +79,6 @@ def quantize_tflite(
                 activation_num_bits=recipe.activation_bits,
                 weight_num_bits=8,
             )
-            work.add_dynamic_config(f"^{_DYNAMIC_MARK}", operation.FULLY_CONNECTED, num_bits=8)
         else:
             work.add_dynamic_config(f"^{_MARK}", operation.ALL_SUPPORTED, num_bits=8)
         if recipe.embeddings == "int8-rows":
@@ -96,7 +90,7 @@ def quantize_tflite(
             found = _quantiser_ranges(work, graphs, calibration, ranges)
         # Not by its export_model, which writes through a memory map: a full disk would then end the process.
         target.write_bytes(work.quantize(found, enable_progress_report=False).quantized_model)
-    _finish(target, dynamic=bool(dynamic) or not recipe.needs_calibration)
+    _finish(target, dynamic=not recipe.needs_calibration)
     return forms
 
 
@@ -132,9 +126,7 @@ def products(graph: TfliteGraph) -> list[Any]:
 def product_forms(
     model: Any, graph: TfliteGraph, recipe: Recipe, ranges: Ranges, keep_float: Collection[int]
 ) -> tuple[ProductForm, ...]:
-    """How each product is to be computed for which a recipe has static ranges.
-
-    Linear layers below the recipe's `noise_limit_db` get dynamic ranges, other products stay float.
+    """How each product is to be computed for which a recipe has static ranges: by them, or in float.
 
     Args:
         model: the parsed file.
@@ -148,16 +140,12 @@ def product_forms(
     whole = products(graph)
     static = {number: whole[number] for number in _static_products(graph, recipe)}
     found = {number: _decibels(model, graph, op, ranges) for number, op in static.items()}
-    noisy = too_noisy(found, recipe.noise_limit_db)
-    forms = []
-    for number, op in static.items():
-        form = "static"
-        if number in keep_float:
-            form = "float"
-        elif number in noisy:
-            form = "dynamic" if graph.kind(op) == "FULLY_CONNECTED" else "float"
-        forms.append(ProductForm(number, graph.name(op.outputs[0]), form, found[number]))
-    return tuple(forms)
+    return tuple(
+        ProductForm(
+            number, graph.name(op.outputs[0]), "float" if number in keep_float else "static", found[number]
+        )
+        for number, op in static.items()
+    )
 
 
 def _static_products(graph: TfliteGraph, recipe: Recipe) -> list[int]:
@@ -295,7 +283,7 @@ def _quantiser_ranges(
 
 
 def _unmarked(name: str) -> str:
-    return name.replace(_MARK, "").replace(_DYNAMIC_MARK, "")
+    return name.replace(_MARK, "")
 
 
 def _finish(path: Path, *, dynamic: bool) -> None:

@@ -29,11 +29,11 @@ def verify(
     weights than --model holds.
     """
     from matching.data.pairs import read_texts
+    from mobilebert_export.artefact_check import verify_artefact
     from mobilebert_export.console import progress_console
     from mobilebert_export.export_report import print_rows, verification_rows
-    from mobilebert_export.verification import require_passed, verify_artefact
 
     table = read_texts(pairs, text_a, text_b) if pairs else None
     result = verify_artefact(artefact, model, table, threads, progress_console())
     print_rows(f"{artefact} against PyTorch", verification_rows({"verification": result.to_json()}))
-    require_passed(result, artefact)
+    result.require_passed(artefact)

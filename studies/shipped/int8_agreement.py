@@ -19,6 +19,7 @@ from mobilebert_export.loading import load_source
 from mobilebert_runtime.card import read_recipe
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
+from quantize.recipes import Tolerance
 from studies.common.records import check_outputs
 from studies.common.script import Force, command_line, run
 
@@ -40,7 +41,7 @@ def main(
         if weights not in counters:
             counters[weights] = ChangeCounter(load_source(made, folder, None).network, pairs)
         matcher = Matcher.load(folder)
-        changes = counters[weights].count(matcher)
+        changes = counters[weights].count(matcher, Tolerance(**made["recipe"]["tolerance"]))
         rows[folder.name] = {
             "model": made["model"]["name"],
             "recipe": made["recipe"]["name"],

@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 from mobilebert_export import samples
 from mobilebert_export.decision_changes import NEAR, compare_decisions, sentence, wilson_interval
 from mobilebert_export.samples.recombined import recombined
+from quantize import recipes
 from tests.mobilebert_export.test_export_verification import CARD
 
 
@@ -18,10 +19,12 @@ def test_the_interval_is_wilsons(hits, count):
     assert wilson_interval(hits, count) == pytest.approx((expected.low, expected.high), abs=1e-6)
 
 
+INT8 = recipes.RECIPES["tflite-int8"].tolerance
+
+
 def counted(expected, found, card=CARD):
-    return compare_decisions(
-        np.float32(expected), np.float32(found), card, card.shift([("a", "b")] * len(expected))
-    )
+    shift = card.shift([("a", "b")] * len(expected))
+    return compare_decisions(np.float32(expected), np.float32(found), card, shift, INT8)
 
 
 def test_changes_near_the_threshold_are_counted_apart():
@@ -50,14 +53,42 @@ def test_of_three_labels_the_two_largest_decide():
     assert (changes.changed, changes.near, changes.changed_clear) == (1, 1, 0)
 
 
-def test_few_changes_of_many_pass_and_many_do_not():
-    """1% of 2,000 near the threshold is within 2% with 95% confidence; 2% is not, nor 1% of 100."""
-    for count, changed, passes in ((2000, 20, True), (2000, 40, False), (100, 1, False)):
-        expected = np.tile([[0.0, 5.0]], (count, 1))
-        expected[:changed, 1] = 0.05
+def test_what_changed_decisions_cost_is_held_not_how_many_change():
+    """4% of 2,000 pairs may change sides at log-odds of .05, whose certainty is .025, but not at .15."""
+    for odds, share, passes in ((0.05, 0.04, True), (0.15, 0.01, True), (0.15, 0.04, False)):
+        expected = np.tile([[0.0, 5.0]], (2000, 1))
+        expected[: int(share * 2000), 1] = odds
         found = expected.copy()
-        found[:changed, 1] = -0.05
-        assert (not counted(expected, found).failures) == passes
+        found[: int(share * 2000), 1] = -odds
+        changes = counted(expected, found)
+        certainty = 2 / (1 + np.exp(-odds)) - 1
+        assert changes.expected_loss[0] == pytest.approx(share * certainty, rel=1e-5)
+        assert changes.expected_loss[1] > changes.expected_loss[0]
+        assert (not changes.failures) == passes
+
+
+def test_where_a_score_is_no_probability_the_share_of_changed_decisions_is_held():
+    card = replace(CARD, labels=("score",), positive=0, activation="identity", threshold=0.5)
+    for changed, passes in ((20, True), (40, False)):
+        expected = np.full((2000, 1), 0.9)
+        expected[:changed] = 0.55
+        found = expected.copy()
+        found[:changed] = 0.45
+        changes = counted(expected, found, card)
+        assert changes.expected_loss is None
+        assert (not changes.failures) == passes
+
+
+def test_the_expected_loss_is_what_is_lost_where_the_probabilities_are_right():
+    """Labels drawn from the first model's probabilities: its accuracy less the other's, on many draws."""
+    draw = np.random.default_rng(11)
+    expected = draw.normal(size=(4000, 2))
+    found = expected + draw.normal(scale=0.4, size=expected.shape)
+    card = replace(CARD, temperature=1.7)
+    probability = 1 / (1 + np.exp((expected[:, 0] - expected[:, 1]) / card.temperature))
+    labels = draw.random((1000, 4000)) < probability
+    right = [(labels == (logits[:, 1] >= logits[:, 0])).mean() for logits in (expected, found)]
+    assert counted(expected, found, card).expected_loss[0] == pytest.approx(right[0] - right[1], abs=1e-3)
 
 
 def test_the_line_of_the_report_names_decisions_and_accuracy():
