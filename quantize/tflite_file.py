@@ -1,35 +1,89 @@
-"""Write a .tflite file without duplicate constants: one graph per sequence length, with shared weights."""
+"""Write a .tflite file without duplicates: one graph per sequence length, with shared weights."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+_IDENTIFIER = b"TFL3"
+
 
 def write_compact(model: Any, path: Path) -> None:
-    """Write a parsed file (`flatbuffer_utils`); equal constants and equal quantisation parameters once.
+    """Write a parsed file (`flatbuffer_utils`); whatever is equal is written once.
+
+    That is constants, and of the graphs, which differ in their sequence length alone, quantisation
+    parameters, the operators' options, names and vectors of numbers such as shapes.
 
     Args:
         model: the file's object form; its tensors' buffers are renumbered in place.
         path: file to write.
     """
-    from ai_edge_litert.tools import flatbuffer_utils as fb
-
     first: dict[bytes, int] = {}
-    parameters: dict[tuple[Any, ...], _Once] = {}
+    parts: dict[tuple[Any, ...], _Once] = {}
     for graph in model.subgraphs:
         for tensor in graph.tensors:
             data = model.buffers[tensor.buffer].data
             if data is not None and len(data):
                 tensor.buffer = first.setdefault(bytes(data), tensor.buffer)
+            tensor.shape = _array(tensor.shape, np.int32)
             found = tensor.quantization
-            if found is not None and found.scale is not None:
-                key = (tuple(found.scale), tuple(found.zeroPoint), found.quantizedDimension)
-                tensor.quantization = parameters.setdefault(key, _Once(found))
+            if found is not None and found.scale is None and found.min is None and found.details is None:
+                tensor.quantization = None  # it says nothing
+            elif found is not None and found.scale is not None:
+                key = (_values(found.scale), _values(found.zeroPoint), found.quantizedDimension)
+                found.scale = _array(found.scale, np.float32)
+                found.zeroPoint = _array(found.zeroPoint, np.int64)
+                tensor.quantization = parts.setdefault(key, _Once(found))
+        for op in graph.operators:
+            op.inputs, op.outputs = _array(op.inputs, np.int32), _array(op.outputs, np.int32)
+            if op.builtinOptions is not None:
+                options = sorted((name, _values(value)) for name, value in vars(op.builtinOptions).items())
+                named = (type(op.builtinOptions).__name__, *options)
+                op.builtinOptions = parts.setdefault(named, _Once(op.builtinOptions))
     used = {tensor.buffer for graph in model.subgraphs for tensor in graph.tensors}
     used |= {entry.buffer for entry in model.metadata or ()}
     for number, buffer in enumerate(model.buffers):
         if number not in used:
             buffer.data = None
-    path.write_bytes(fb.convert_object_to_bytearray(model))
+    builder = _builder()(1024)
+    builder.Finish(model.Pack(builder), file_identifier=_IDENTIFIER)
+    path.write_bytes(builder.Output())
+
+
+def _values(value: Any) -> Any:
+    """A field of a file's object as part of a dictionary's key."""
+    return tuple(value) if isinstance(value, (list, np.ndarray)) else value
+
+
+def _array(values: Any, kind: Any) -> Any:
+    """A vector as the builder shares it; None stays None."""
+    return None if values is None else np.asarray(values, kind)
+
+
+@lru_cache(maxsize=1)
+def _builder() -> Any:
+    """The class of a flatbuffers builder that writes equal vectors and strings once."""
+    import flatbuffers
+
+    class SharingBuilder(flatbuffers.Builder):
+        def __init__(self, size: int) -> None:
+            super().__init__(size)
+            self._known: dict[tuple[str, bytes], int] = {}
+
+        def CreateNumpyVector(self, x: Any) -> int:  # noqa: N802 (the serialiser's name for it)
+            key = (x.dtype.str, x.tobytes())
+            if key not in self._known:
+                self._known[key] = super().CreateNumpyVector(x)
+            return self._known[key]
+
+        def CreateString(self, s: Any, *options: Any) -> int:  # noqa: N802 (the same)
+            key = ("string", s if isinstance(s, bytes) else s.encode())
+            if key not in self._known:
+                self._known[key] = super().CreateString(s, *options)
+            return self._known[key]
+
+    return SharingBuilder
 
 
 class _Once:
