@@ -216,7 +216,16 @@ NOISE_LIMIT_DB = 28.0
 # What int8 tries when a recipe fails verification, the fastest first. ONNX Runtime spends more on ranges
 # found at run time than XNNPACK, where static ranges for most products would save nothing.
 FALLBACKS: dict[str, tuple[Recipe, ...]] = {
-    "tflite-int8": (replace(RECIPES["tflite-dynamic"], quant="int8", variant="dynamic"),),
+    # The table of scales that static ranges have beside the words' rows: 8 bytes less a row than a quantised
+    # tensor's scales and zero points.
+    "tflite-int8": (
+        replace(
+            RECIPES["tflite-dynamic"],
+            quant="int8",
+            variant="dynamic",
+            embeddings=RECIPES["tflite-int8"].embeddings,
+        ),
+    ),
     "onnx-int8": (
         replace(RECIPES["onnx-int8"], variant="mixed", noise_limit_db=NOISE_LIMIT_DB),
         replace(RECIPES["onnx-dynamic"], quant="int8", variant="dynamic"),

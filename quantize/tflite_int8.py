@@ -287,7 +287,7 @@ def _unmarked(name: str) -> str:
 
 
 def _finish(path: Path, *, dynamic: bool) -> None:
-    """Take our marks off the names, keep each weight once and in int8, and name the operators' true versions.
+    """Take our marks off the names, keep each weight once and in int8, and set the operators' true versions.
 
     The quantiser leaves dynamic-range operators the version of their float form, so that runtimes which know
     only one scale per tensor load the file and return wrong numbers. With the version that says "one scale
@@ -296,10 +296,11 @@ def _finish(path: Path, *, dynamic: bool) -> None:
     from ai_edge_litert.tools import flatbuffer_utils as fb
 
     model = fb.read_model(str(path))
-    for graph in model.subgraphs:
-        for tensor in graph.tensors:
-            tensor.name = _unmarked(tensor.name.decode()).encode()
     scale_looked_up_rows(model)
+    for number, graph in enumerate(model.subgraphs):
+        for tensor in graph.tensors:
+            # No runtime reads them; whoever looks at the file looks at the first graph.
+            tensor.name = b"" if number else _unmarked(tensor.name.decode()).encode()
     if dynamic:
         versions = {fb.BuiltinOperator.FULLY_CONNECTED: 12, fb.BuiltinOperator.EMBEDDING_LOOKUP: 4}
         for code in model.operatorCodes:
