@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,14 @@ from android_bench.sample_pairs import PAIRS
 PROCESSORS = ("cortex-a55", "cortex-a710")
 # Size of the guest's address space: with one of its own, libraries lie at the same addresses each time.
 _SPACE = "0x1000000000"
+# Mask and value of A64's B and BL; CBZ to TBNZ; B.cond; exceptions; BR, BLR and RET.
+_BRANCHES = (
+    (0x7C000000, 0x14000000),
+    (0x7C000000, 0x34000000),
+    (0xFF000000, 0x54000000),
+    (0xFF000000, 0xD4000000),
+    (0xFE000000, 0xD6000000),
+)
 
 
 @dataclass(frozen=True)
@@ -35,12 +43,14 @@ class Block:
     """A basic block of the runtime's code.
 
     Attributes:
+        address: where it begins in the library's file.
         function: that holds it.
         code: its instructions, four bytes each, as the processor reads them.
         load: executions until the first inference ends, less those of `inference`.
         inference: executions in the second inference.
     """
 
+    address: int
     function: str
     code: tuple[bytes, ...]
     load: int
@@ -147,8 +157,31 @@ def _blocks(reader: _Reader, maps: Iterable[str]) -> list[Block]:
         inference = second[address] - first[address]
         load = first[address] - inference
         begin, _, offset, symbols = next(one for one in regions if one[0] <= address < one[0] + one[1])
-        found.append(Block(symbols.function_at(address - begin + offset), code, load, inference))
-    return found
+        place = address - begin + offset
+        found.append(Block(place, symbols.function_at(place), code, load, inference))
+    return joined(found)
+
+
+def joined(blocks: Iterable[Block]) -> list[Block]:
+    """Blocks that the emulator cut, though no branch ends them (at a page's end), with what follows.
+
+    The second part may be entered by itself too; what is left of its executions stays a block.
+    """
+    by_address = {block.address: block for block in blocks}
+    for first in sorted(by_address.values(), key=lambda block: -block.address):
+        second = by_address.get(first.address + 4 * len(first.code))
+        if second is None or is_branch(first.code[-1]) or second.inference < first.inference:
+            continue
+        by_address[first.address] = replace(first, code=first.code + second.code)
+        rest = replace(second, load=second.load - first.load, inference=second.inference - first.inference)
+        by_address[second.address] = rest
+    return [block for block in by_address.values() if block.load or block.inference]
+
+
+def is_branch(word: bytes) -> bool:
+    """Does an A64 instruction leave the sequence: a branch, call, return or exception?"""
+    code = int.from_bytes(word, "little")
+    return any(code & mask == value for mask, value in _BRANCHES)
 
 
 def _by_address(runs: Mapping[bytes, int]) -> Counter[int]:

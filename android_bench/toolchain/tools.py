@@ -95,6 +95,9 @@ TOOLS: dict[str, Tool] = {
         "a device's side of adb", ("adbd",), "trixie", "usr/lib/android-sdk/platform-tools/adbd"
     ),
     "qemu": DebianTool("run Arm programs", ("qemu-user",), "trixie", "usr/bin/qemu-aarch64"),
+    "llvm": DebianTool(
+        "a model of the cycles that code takes on a core", ("llvm-19",), "bookworm", "usr/bin/llvm-mca-19"
+    ),
     "sdk": DebianTool(
         "resources, alignment and signature of an APK; Dalvik code back to Java classes",
         ("aapt", "zipalign", "apksigner", "enjarify"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from android_bench import arm_instructions, emulation
+from android_bench.arm_instructions import Block
 from android_bench.elf_symbols import Symbols
 from android_bench.latency import BenchError
 from android_bench.latency_record import check_architecture
@@ -44,6 +45,32 @@ def test_a_trace_is_read_block_by_block_up_to_each_mark():
         0x55BA1D9B0: (bytes.fromhex("c0035fd6"),),
     }
     assert [sum(mark.values()) for mark in reader.marks] == [2, 4]
+
+
+def test_a_block_cut_at_a_page_is_joined_with_what_follows():
+    """The second part is entered by itself twice more; a branch ends a block for good."""
+    add, branch = bytes.fromhex("00040091"), bytes.fromhex("c0ffff54")
+    parts = [
+        Block(0xFFC, "f", (add,), 1, 10),
+        Block(0x1000, "f", (add, branch), 1, 12),
+        Block(0x1008, "g", (add,), 1, 2),
+    ]
+    assert arm_instructions.joined(parts) == [
+        Block(0xFFC, "f", (add, add, branch), 1, 10),
+        Block(0x1000, "f", (add, branch), 0, 2),
+        Block(0x1008, "g", (add,), 1, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "leaves"),
+    [
+        *((word, True) for word in ("00000014", "c0ffff54", "400000b4", "40000036", "c0035fd6", "010000d4")),
+        *((word, False) for word in ("1f2003d5", "a39c8e4e", "000440ad")),
+    ],
+)
+def test_branches_are_known(word, leaves):
+    assert arm_instructions.is_branch(bytes.fromhex(word)) is leaves
 
 
 def test_a_library_s_functions_are_found_by_their_place_in_the_file():
