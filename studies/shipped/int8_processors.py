@@ -36,6 +36,7 @@ from mobilebert_runtime.card import read_card, read_recipe
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
+from quantize.recipes import Tolerance
 from studies.common.markdown import NONE, table, with_interval
 from studies.common.records import Json, read_json, recorded, write_text
 from studies.common.script import command_line, console, run
@@ -148,7 +149,9 @@ def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected
         return None
     card, made = read_card(folder), read_recipe(folder)
     found = _logits(shards)
-    changes = compare_decisions(expected[: len(found)], found, card, card.shift(pairs[: len(found)]))
+    tolerance = Tolerance(**made["recipe"]["tolerance"])
+    shift = card.shift(pairs[: len(found)])
+    changes = compare_decisions(expected[: len(found)], found, card, shift, tolerance)
     here = _logits(kept_shards(folder, HERE, len(pairs)))[: len(found)]
     return {
         "artefact": folder.name,
