@@ -112,7 +112,7 @@ def verify_artefact(
         model = load_source(made, directory, model_name)
     texts: Sequence[Text]
     if pairs is None:
-        texts, many = samples.verification_texts(card.texts), samples.generated_pairs(VERIFY_PAIRS)
+        texts, many = samples.verification_texts(card.task, card.texts), samples.generated_pairs(VERIFY_PAIRS)
     else:
         texts = pairs if card.texts == 2 else [text for pair in pairs for text in pair]
         many = list(pairs)

@@ -105,7 +105,7 @@ def read_inputs(request: ExportRequest, recipe: Recipe) -> ExportInputs:
 def calibration_texts(given: list[Pair] | None, card: ArtefactCard) -> Sequence[Text]:
     """The user's pairs or the bundled ones; both texts of each where an input is one text."""
     if given is None:
-        return samples.calibration_texts(card.texts)
+        return samples.calibration_texts(card.task, card.texts)
     return given if card.texts == 2 else [text for pair in given for text in pair]
 
 
@@ -123,7 +123,7 @@ def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Conso
     if not request.simplify:
         return Rewritten(lowered, None, layers)
     with step(console, "Rewrite exactly"):
-        texts = samples.verification_texts(inputs.card.texts)[:PROOF_PAIRS]
+        texts = samples.verification_texts(inputs.card.task, inputs.card.texts)[:PROOF_PAIRS]
         proof = network_inputs(texts, inputs.model.tokenizer, request.seq_len, inputs.card.inputs)
         return replace(rewrite(lowered, inputs.recipe, proof, inputs.calibration), kronecker=layers)
 
@@ -157,7 +157,7 @@ def write_verified(
     Raises:
         VerificationError: no recipe passes.
     """
-    checked = samples.verification_texts(inputs.card.texts)
+    checked = samples.verification_texts(inputs.card.task, inputs.card.texts)
 
     def write(recipe: Recipe) -> Written:
         made = Written()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mobilebert_export.agreement import Agreement, agree
 from mobilebert_export.raw_outputs import AnyArtefact, Text, network_inputs
-from mobilebert_runtime.card import EMBEDDING, MATCHING, OUTPUT_NAME, ArtefactCard
+from mobilebert_runtime.card import CLASSIFICATION, EMBEDDING, MATCHING, OUTPUT_NAME, ArtefactCard
 from mobilebert_runtime.errors import CheckError, DataError
 from quantize.recipes import Tolerance
 
@@ -168,7 +168,8 @@ def compare(
 
 
 def _failures(agreement: Agreement, tolerance: Tolerance, card: ArtefactCard) -> list[str]:
-    rank = tolerance.min_cosine_rank if card.task == EMBEDDING else tolerance.min_rank_agreement
+    graded = card.task == EMBEDDING or (card.task == CLASSIFICATION and card.activation == "identity")
+    rank = tolerance.min_cosine_rank if graded else tolerance.min_rank_agreement
     failures = []
     difference, limit = agreement.max_abs_logit, tolerance.max_abs_logit
     if limit is not None and difference > limit:

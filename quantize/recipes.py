@@ -30,7 +30,8 @@ class Tolerance:
     max_expected_loss: float = 0.002
     # Cosine of the two vectors of a text, where the network returns one.
     min_cosine: float = 0.98
-    # Spearman rank correlation of pairs' cosines, where the vectors are the answer.
+    # Spearman rank correlation where graded scores are the answer: cosines of pairs' vectors, a regression's
+    # values.
     min_cosine_rank: float = 0.99
 
 

@@ -1,15 +1,18 @@
-"""The text pairs that come with the project: written for it, taken from no data set.
+"""The texts that come with the project: written for it, taken from no data set.
 
 Paraphrases, near misses and unrelated pairs as a matcher meets them: 1 to 94 words, odd punctuation, numbers,
-accents, emoji, several scripts, URLs and code. Every third row calibrates; the other two thirds verify.
+accents, emoji, several scripts, URLs and code; and questions about paragraphs, for readers. Every third row
+calibrates; the other two thirds verify.
 """
 
 from pathlib import Path
 
 from matching.data.pairs import read_texts
 from mobilebert_export.samples.recombined import recombined
+from mobilebert_runtime.card import QUESTION_ANSWERING
 
 SAMPLES = Path(__file__).parent / "pairs.tsv"
+QUESTIONS = SAMPLES.with_name("questions.txt")
 CALIBRATION_EVERY = 3
 SHORT = 40
 
@@ -19,14 +22,28 @@ def calibration_pairs() -> list[tuple[str, str]]:
     return read_texts(SAMPLES)[::CALIBRATION_EVERY]
 
 
-def calibration_texts(texts: int) -> list[tuple[str, str]] | list[str]:
-    """`calibration_pairs`, or both texts of half of them for a network that reads one text."""
+def calibration_texts(task: str, texts: int) -> list[tuple[str, str]] | list[str]:
+    """What ranges are measured on for a task (`ArtefactCard.task`) and so many texts in an input.
+
+    For readers questions with their contexts, for other networks that read two texts `calibration_pairs`, for
+    those that read one both texts of half of them.
+    """
+    if task == QUESTION_ANSWERING:
+        return questions()[::CALIBRATION_EVERY]
     return calibration_pairs() if texts == 2 else _singles(calibration_pairs())
 
 
-def verification_texts(texts: int) -> list[tuple[str, str]] | list[str]:
-    """`verification_pairs`, or both texts of half of them; those of a pair follow each other."""
+def verification_texts(task: str, texts: int) -> list[tuple[str, str]] | list[str]:
+    """What an artefact is compared with PyTorch on; single texts of one pair follow each other."""
+    if task == QUESTION_ANSWERING:
+        return [pair for row, pair in enumerate(questions()) if row % CALIBRATION_EVERY]
     return verification_pairs() if texts == 2 else _singles(verification_pairs())
+
+
+def questions() -> list[tuple[str, str]]:
+    """(question, context): the file has a paragraph, its questions in a line each, and an empty line."""
+    blocks = (block.splitlines() for block in QUESTIONS.read_text(encoding="utf-8").strip().split("\n\n"))
+    return [(question, context) for context, *asked in blocks for question in asked]
 
 
 def _singles(pairs: list[tuple[str, str]]) -> list[str]:

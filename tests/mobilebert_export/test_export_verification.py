@@ -9,14 +9,22 @@ import pytest
 from scipy.stats import spearmanr
 
 from mobilebert_export import samples
-from mobilebert_export.agreement import positive_log_odds
+from mobilebert_export.agreement import label_costs, positive_log_odds, sigmoid_costs, span_costs
 from mobilebert_export.verification import (
+    MINIMUM_TEXTS,
     VerificationError,
     compare,
     reference_logits,
     verify,
 )
-from mobilebert_runtime.card import EMBEDDING, ArtefactCard, Bucket
+from mobilebert_runtime.card import (
+    CLASSIFICATION,
+    EMBEDDING,
+    MATCHING,
+    QUESTION_ANSWERING,
+    ArtefactCard,
+    Bucket,
+)
 from mobilebert_runtime.card_parts import Embedding
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -99,6 +107,59 @@ def test_vectors_have_a_bound_of_their_own_on_the_order_of_their_cosines():
     assert failures(replace(LOOSE, min_rank_agreement=1.0)) == ()
     (failure,) = failures(replace(LOOSE, min_cosine_rank=0.9999))
     assert failure.startswith("rank agreement")
+
+
+def test_readers_are_compared_on_questions_whose_answers_their_contexts_hold():
+    known = samples.questions()
+    verify, calibrate = (
+        samples.verification_texts(QUESTION_ANSWERING, 2),
+        samples.calibration_texts(QUESTION_ANSWERING, 2),
+    )
+    assert len(verify) >= MINIMUM_TEXTS
+    assert not set(verify) & set(calibrate)
+    assert set(verify) | set(calibrate) == set(known)
+    assert len(set(known)) == len(known)
+    assert all(question.endswith("?") and len(context.split()) > 50 for question, context in known)
+
+
+def test_spans_cost_what_the_first_model_gives_them():
+    """By brute force over all spans of the tokens that may be read."""
+    draw = np.random.default_rng(8)
+    expected, found = (draw.normal(scale=2, size=(40, 12, 2)).astype(np.float32) for _ in range(2))
+    mask = np.zeros((40, 12), np.int32)
+    mask[:, 3:10] = 1
+    costs = span_costs(expected, found, mask)
+    for row in range(40):
+        spans = {
+            (i, j): float(expected[row, i, 0]) + float(expected[row, j, 1])
+            for i in range(3, 10)
+            for j in range(i, 10)
+        }
+        theirs = {(i, j): float(found[row, i, 0]) + float(found[row, j, 1]) for i, j in spans}
+        best, chosen = max(spans, key=spans.get), max(theirs, key=theirs.get)
+        total = sum(np.exp(list(spans.values())))
+        lost = (np.exp(spans[best]) - np.exp(spans[chosen])) / total
+        assert np.isnan(costs[row]) if best == chosen else costs[row] == pytest.approx(lost)
+    assert 0 < np.isnan(costs).sum() < 40
+
+
+def test_labels_and_sigmoids_cost_what_the_first_model_gives_them():
+    expected, found = np.float32([[2, 1, 0], [0, 3, 0]]), np.float32([[1, 2, 0], [0, 3, 1]])
+    odds = np.exp([2.0, 1.0, 0.0])
+    np.testing.assert_allclose(label_costs(expected, found), [(odds[0] - odds[1]) / odds.sum(), np.nan])
+    costs = sigmoid_costs(np.float32([[0.4, -1.0]]), np.float32([[-0.1, -2.0]]))
+    np.testing.assert_allclose(costs, [[2 / (1 + np.exp(-0.4)) - 1, np.nan]], rtol=1e-6)
+
+
+def test_the_values_of_a_regression_are_held_to_their_order_as_cosines_are():
+    card = replace(CARD, task=CLASSIFICATION, labels=("score",), positive=0, activation="identity")
+    draw = np.random.default_rng(3)
+    values = draw.normal(size=(300, 1)).astype(np.float32)
+    other = values + draw.normal(scale=0.1, size=values.shape).astype(np.float32)
+    bounds = replace(LOOSE, min_rank_agreement=0.9, min_cosine_rank=0.999)
+    (failure,) = agreement(values, other, card, bounds).failures
+    assert failure.startswith("rank agreement")
+    assert agreement(values, other, replace(card, task=MATCHING, threshold=0.0), bounds).failures == ()
 
 
 def test_a_logit_that_is_not_a_number_fails_whatever_the_tolerance(logits):
