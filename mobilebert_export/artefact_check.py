@@ -15,7 +15,7 @@ from mobilebert_export.decision_changes import ChangeCounter, DecisionChanges
 from mobilebert_export.export_request import VERIFY_PAIRS
 from mobilebert_export.loading import load_source
 from mobilebert_export.raw_outputs import AnyArtefact, Text
-from mobilebert_export.verification import Verification, VerificationError, verify
+from mobilebert_export.verification import Outputs, Verification, VerificationError, verify
 from mobilebert_runtime.card import MATCHING, read_recipe
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import Pair
@@ -66,6 +66,7 @@ class ArtefactCheck:
     def __init__(self, model: Any, texts: Sequence[Text], pairs: Sequence[Pair], console: Console) -> None:
         self._model, self._texts, self._pairs, self._console = model, texts, pairs, console
         self._counter = ChangeCounter(model, pairs)
+        self._known: dict[int, Outputs] = {}  # PyTorch is asked once, for all recipes
 
     def check(self, folder: Path, tolerance: Tolerance, threads: int = 1) -> Checked:
         """The comparison; decisions are not counted where outputs differ too much already.
@@ -76,7 +77,7 @@ class ArtefactCheck:
         """
         with step(self._console, f"Compare with PyTorch on {len(self._texts)} inputs"), silenced():
             artefact = AnyArtefact.load(folder, threads)
-            result = verify(self._model, artefact, self._texts, tolerance)
+            result = verify(self._model, artefact, self._texts, tolerance, self._known)
         if artefact.card.quant == "none" or artefact.card.task != MATCHING or result.failures:
             return Checked(result)
         with step(self._console, f"Count changed decisions on {len(self._pairs):,} pairs"), silenced():

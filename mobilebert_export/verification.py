@@ -51,7 +51,13 @@ class Verification:
         return data
 
 
-def verify(model: Any, artefact: AnyArtefact, texts: Sequence[Text], tolerance: Tolerance) -> Verification:
+def verify(
+    model: Any,
+    artefact: AnyArtefact,
+    texts: Sequence[Text],
+    tolerance: Tolerance,
+    known: dict[int, Outputs] | None = None,
+) -> Verification:
     """Run the PyTorch model and the artefact on the same texts and compare, at every sequence length.
 
     Every length gets all texts, truncated where they are longer; the tolerance holds for each by itself.
@@ -61,6 +67,8 @@ def verify(model: Any, artefact: AnyArtefact, texts: Sequence[Text], tolerance: 
         artefact: in its runtime.
         texts: pairs, or single texts of which two that follow each other are a pair.
         tolerance: what the recipe allows.
+        known: the model's outputs on these texts by sequence length, as far as they were asked for before;
+            the others are added.
 
     Raises:
         DataError: fewer than `MINIMUM_TEXTS` of them.
@@ -71,12 +79,15 @@ def verify(model: Any, artefact: AnyArtefact, texts: Sequence[Text], tolerance: 
         )
     card = artefact.card
     shift = card.shift([one for one in texts if not isinstance(one, str)]) if card.task == MATCHING else []
-    found = []
+    found, known = [], {} if known is None else known
     for bucket in card.buckets:
         encoded = network_inputs(texts, artefact.tokenizer, bucket.seq_len, card.inputs)
-        expected = reference_outputs(model, encoded, tuple(card.outputs(bucket.seq_len)))
+        if bucket.seq_len not in known:
+            known[bucket.seq_len] = reference_outputs(model, encoded, tuple(card.outputs(bucket.seq_len)))
         outputs = artefact.all_outputs(encoded)
-        found.append(compare(expected, outputs, card, tolerance, shift, encoded["attention_mask"]))
+        found.append(
+            compare(known[bucket.seq_len], outputs, card, tolerance, shift, encoded["attention_mask"])
+        )
     return worst_of(tuple(zip((bucket.seq_len for bucket in card.buckets), found, strict=True)))
 
 
