@@ -62,7 +62,7 @@ def as_logits(values: np.ndarray) -> np.ndarray:
     return np.stack([np.zeros_like(values), values], 1)
 
 
-def unavoidable_error(probabilities: np.ndarray) -> list[float]:
+def error_by_chance(probabilities: np.ndarray) -> list[float]:
     """ECE that true probabilities would show on as few pairs: its mean and its 95th percentile."""
     draw = np.random.default_rng(0)
     found = [
@@ -121,8 +121,8 @@ def figures(
     for name, fitted in CALIBRATION.items():
         found = calibrated(sets[fitted]["label"], scores[fitted], scores[name])
         error = expected_calibration_error((sets[name]["label"] > 0).astype(int), found)
-        out[f"ece_{name}"] = round(error, 4)
-        out[f"ece_unavoidable_{name}"] = unavoidable_error(found)
+        out[f"calibrated_ece_{name}"] = round(error, 4)
+        out[f"calibrated_ece_by_chance_{name}"] = error_by_chance(found)
     minimal, values = sets["minimal"], scores["minimal"]
     for number, kind in enumerate(minimal["kinds"]):
         own = minimal["kind"] == number

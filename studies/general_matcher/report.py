@@ -5,8 +5,9 @@ python -m studies.general_matcher.report results/general_matcher/results.json
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, echo
 
@@ -47,23 +48,38 @@ SINGLE = (
     ("swap_largest_change", "largest change when the texts change places, MRPC"),
     ("ece_qqp_test", "ECE after slope and offset on 500 dev pairs, QQP"),
     ("ece_mrpc_test", "... MRPC"),
-    ("ece_twitter_url_test", "... Twitter-URL (fitted on 500 train pairs)"),
+    ("ece_twitter_url_test", "... Twitter-URL (one half of test, fitted on the other)"),
+    ("calibrated_ece_qqp_test", "ECE after `calibrate` with 500 pairs of dev, QQP"),
+    ("calibrated_ece_mrpc_test", "... MRPC"),
+    ("calibrated_ece_twitter_url_test", "... Twitter-URL (of train)"),
     ("threshold_qqp_dev", "best threshold on QQP dev"),
     ("minimal_auc", "minimal pairs, AUC of same against different"),
+)
+CHANCE = (
+    (
+        "calibrated_ece_by_chance_qqp_test",
+        "ECE of true probabilities on as few pairs, mean and 95th percentile, QQP",
+    ),
+    ("calibrated_ece_by_chance_mrpc_test", "... MRPC"),
+    ("calibrated_ece_by_chance_twitter_url_test", "... Twitter-URL"),
 )
 
 
 def main(record: Annotated[Path, Argument(help="Written by evaluate.")]) -> None:
-    """Print the table."""
+    """Print the table; what a model was not asked, or a record before it does not hold, stays empty."""
     found = read_json(record)
+    forms: tuple[tuple[tuple[tuple[str, str], ...], Callable[[Any], str]], ...] = (
+        (ROWS, lambda value: with_interval(value[0], value[1:], 3)),
+        (CHANGES, lambda value: f"{value[0]:.3f} → {value[1]:.3f}"),
+        (SINGLE, lambda value: f"{value:.3f}"),
+        (CHANCE, lambda value: f"{value[0]:.3f}, {value[1]:.3f}"),
+    )
     lines = [
-        (title, [with_interval(v[key][0], v[key][1:], 3) for v in found.values()]) for key, title in ROWS
+        [title, *(shown(model[key]) if key in model else "" for model in found.values())]
+        for rows, shown in forms
+        for key, title in rows
     ]
-    lines += [
-        (title, [f"{v[key][0]:.3f} → {v[key][1]:.3f}" for v in found.values()]) for key, title in CHANGES
-    ]
-    lines += [(title, [f"{v[key]:.3f}" for v in found.values()]) for key, title in SINGLE]
-    echo(table(["", *found], [[title, *cells] for title, cells in lines]))
+    echo(table(["", *found], [line for line in lines if any(line[1:])]))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from studies.general_matcher.batches import window
 from studies.general_matcher.edits import edited
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS
-from studies.general_matcher.figures import auc, best_threshold, calibrated, figures, unavoidable_error
+from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
 from studies.general_matcher.heads import head_logits
 from studies.general_matcher.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
 from studies.general_matcher.minimal_pairs import DIFFERENT, SAME, generate
@@ -280,9 +280,9 @@ def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores
     labels = (draw.random(4000) < 1 / (1 + np.exp(-truth))).astype(float)
     fitted = calibrated(labels[:1000], 2 * truth[:1000] + 3, 2 * truth[1000:] + 3)
     assert expected_calibration_error(labels[1000:].astype(int), fitted) < 0.03
-    mean, high = unavoidable_error(fitted)
+    mean, high = error_by_chance(fitted)
     assert 0 < mean < high < 0.05
-    few = unavoidable_error(fitted[:100])
+    few = error_by_chance(fitted[:100])
     assert few[0] > 2 * mean
     rows = {"left": np.arange(600), "right": np.arange(600), "label": labels[:600]}
     sets = dict.fromkeys(PAIR_SETS, rows) | {"identical": rows}
