@@ -6,13 +6,14 @@ from pathlib import Path
 from android_bench.host import sustained
 from android_bench.host.androidx import to_json
 from android_bench.host.condition import THERMAL, Condition
+from android_bench.host.estimate import Estimate
 from android_bench.host.phone_bench import PhoneRun
 from android_bench.latency_report import bench_markdown, plot
 
 EMULATED = "**emulated: no latency claim.** The program ran, its answers are checked; its times mean nothing."
 
 
-def markdown(run: PhoneRun) -> str:
+def markdown(run: PhoneRun, estimate: Estimate | None = None) -> str:
     """What was measured, on what, in which condition; an emulated run says so first."""
     phone, settings = run.phone, run.record.comparison.settings
     lines = [EMULATED, ""] if run.emulated else []
@@ -23,6 +24,7 @@ def markdown(run: PhoneRun) -> str:
         f"Runner: {versions}.",
         "",
         bench_markdown(run.record),
+        *(estimate.table(run.record.comparison, _quants(run)) if estimate else ()),
         *(sustained.table(run) if settings.get("sustained") else ()),
         "| session | battery | thermal status before → after | governor |",
         "| --- | --- | --- | --- |",
@@ -36,12 +38,16 @@ def markdown(run: PhoneRun) -> str:
     return "\n".join([*lines, "", f"Waited {run.cooling_s:.0f} s for the device to cool.", ""])
 
 
-def write(run: PhoneRun, stem: Path) -> list[Path]:
+def _quants(run: PhoneRun) -> dict[str, str]:
+    return {name: str(facts["quant"]) for name, facts in run.record.facts.items()}
+
+
+def write(run: PhoneRun, stem: Path, estimate: Estimate | None = None) -> list[Path]:
     """Write stem.json, stem.md and stem.png, each under a temporary name first."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     document = json.dumps(to_json(run), indent=1, ensure_ascii=False) + "\n"
     written = []
-    for suffix, text in ((".json", document), (".md", markdown(run)), (".png", None)):
+    for suffix, text in ((".json", document), (".md", markdown(run, estimate)), (".png", None)):
         path = stem.with_name(stem.name + suffix)
         part = path.with_name(f".part-{path.name}")
         if text is None:

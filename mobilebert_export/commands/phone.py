@@ -38,6 +38,11 @@ def phone(
         str | None,
         Option(help="Load the phone without a pause for 90s, 10m or 1h, told by the minute; needs --out."),
     ] = None,
+    estimate: Annotated[
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help="bench: the ratios expected on Arm cores beside the measured; see docs/phone.md."),
+    ] = None,
     mode: Annotated[
         str, opt.BENCH_MODES, Option(help="padded: the network alone; text: a call from strings.")
     ] = "padded",
@@ -93,7 +98,16 @@ def phone(
         artefacts = tuple(map(Path, given))
         plan = Plan(artefacts, sessions, seconds, threads, cores, mode, tuple(asked or PAIRS))
         with progress.status("") as status:
-            _bench(plan, serial, bundle, out, status.update, force=force, sustained=sustained)
+            _bench(
+                plan,
+                serial,
+                bundle,
+                out,
+                status.update,
+                force=force,
+                sustained=sustained,
+                estimate=estimate,
+            )
 
 
 def _devices() -> None:
@@ -136,6 +150,7 @@ def _bench(
     *,
     force: bool,
     sustained: str | None,
+    estimate: Path | None,
 ) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
@@ -143,6 +158,7 @@ def _bench(
     from android_bench.host import phone_bench as bench
     from android_bench.host import phone_report as report
     from android_bench.host.adb import choose
+    from android_bench.host.estimate import Estimate
     from android_bench.host.sustained import forget, seconds_of, sustain
     from android_bench.latency_report import check_free
     from android_bench.runner.bundle import Bundle
@@ -150,6 +166,9 @@ def _bench(
 
     if out:
         check_free(out, force=force)
+    expected = Estimate.read(estimate) if estimate else None
+    if expected:
+        expected.check(read_card(folder).quant for folder in plan.artefacts)
     chosen = Bundle.read(bundle or _default_bundle(read_card(plan.artefacts[0]).target))
     if sustained is None:
         run = bench.bench(choose(serial), plan, chosen, told=told)
@@ -159,11 +178,11 @@ def _bench(
         total = seconds_of(sustained)
         run = sustain(choose(serial), plan, chosen, total, out, told=told)
     if out:
-        report.write(run, out)
+        report.write(run, out, expected)
         forget(out)
     console = Console()
     console.width = max(console.width, 110)
-    console.print(Markdown(report.markdown(run)))
+    console.print(Markdown(report.markdown(run, expected)))
 
 
 def _match(
