@@ -210,9 +210,10 @@ def page(rows: Sequence[Json], count: int) -> str:
     )
     return f"""# The same integer artefacts on every processor
 
-Beside PyTorch in float on the first of {count:,} generated pairs, each in its own length bucket. Δlogit is
-the larger of a pair's two; "to here" is the largest difference from this processor's logits. Asked: agreement
-of at least {AGREEMENT}, p99 of at most {P99}. Emulated processors run the runtimes' real kernels in qemu.
+Beside PyTorch in float on {count:,} generated pairs, the first of them where emulation was stopped earlier,
+each in its own length bucket. Δlogit is the larger of a pair's two; "to here" is the largest
+difference from this processor's logits. Asked: agreement of at least {AGREEMENT}, p99 of at most {P99}.
+Emulated processors run the runtimes' real kernels in qemu.
 
 {table((*head, "holds"), lines)}
 """
