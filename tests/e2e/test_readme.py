@@ -42,7 +42,7 @@ def test_readme_python_runs(artefact, scratch):
 
 
 def test_what_make_export_makes_keeps_the_matchers_accuracy(artefact, shared_data):
-    """Accuracy on pairs of QQP's test set: int8 TFLite within 1 point of PyTorch (0.2 on the whole set)."""
+    """Accuracy on pairs of QQP's test set: int8 TFLite within 1 point of PyTorch."""
     matcher = Matcher.load(artefact)
     table = read_pairs(shared_data / "data" / "qqp" / "test.tsv")
     chosen = np.random.default_rng(0).permutation(len(table))[:400]
