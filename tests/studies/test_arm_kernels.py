@@ -69,6 +69,7 @@ def test_a_model_sums_blocks_by_what_their_kernels_work_for(llvm):
     [
         ("xnn_qs8_qc8w_gemm_minmax_fp32_ukernel_4x16c8__neoni8mm", "int8 products"),
         ("kai_run_matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_16x4_neon_dotprod", "int8 products"),
+        ("kai_kernel_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm", "int8 products"),
         ("xnn_f32_qc8w_gemm_minmax_ukernel_6x8__asm_aarch64_neonfma_ld128", "float products"),
         ("xnn_f32_raddstoreexpminusmax_ukernel__neonfma_rr1_lut64_p2_u16_acc2", "softmax"),
         ("xnn_f32_qs8_vcvt_ukernel__neonv8_u32", "int8 ↔ float"),
