@@ -66,6 +66,9 @@ def test_int8_with_the_users_calibration_text_and_its_speed(tmp_path):
     latency = json.loads((tmp_path / "artefact" / "report.json").read_text())["latency"]
     assert latency["float32"]["p50_ms"] > 0
     assert latency["ratio"] > 0
+    again = program("verify", "artefact", "--model", COMMON[1], cwd=tmp_path)
+    assert "expected loss of accuracy" in again.stdout
+    assert "99th percentile of |Δlogit|" in again.stdout, "decisions are counted"
 
 
 def test_a_broken_tolerance_exits_1_and_leaves_nothing(tmp_path):
