@@ -72,7 +72,8 @@ def main(
     )
     files: dict[str, Any] = {}
     answers: dict[str, dict[str, np.ndarray]] = {}
-    for name, path in make_artefacts(request).items():
+    folders, refused = make_artefacts(request)
+    for name, path in folders.items():
         console().print(f"{name}: accuracy")
         artefact = load(path, threads)
         files[name] = {"bytes": (path / artefact.card.model_file).stat().st_size}
@@ -82,7 +83,8 @@ def main(
         for of, data in sets.items():
             files[name][of] = figures(artefact, answers[name][of], answers[FLOAT][of], data.targets)
     counts = {name: len(data.pairs) for name, data in sets.items()}
-    write_json(out, {"command": command_line(), "artefacts": str(folder), "pairs": counts, "files": files})
+    facts = {"command": command_line(), "artefacts": str(folder), "pairs": counts, "files": files}
+    write_json(out, facts | ({"refused": refused} if refused else {}))
 
 
 def kept_scores(artefact: ArtefactModel, folder: Path, of: str, pairs: list[tuple[str, str]]) -> np.ndarray:

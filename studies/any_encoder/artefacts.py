@@ -18,6 +18,7 @@ from mobilebert_export import samples
 from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.exporter import export
+from mobilebert_export.verification import VerificationError
 from mobilebert_runtime.artefact import load
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.files import write_json
@@ -28,25 +29,38 @@ from studies.common.script import console
 OURS = {f"{target}-{quant}": (target, quant) for target in ("tflite", "onnx") for quant in ("none", "int8")}
 
 
-def make_artefacts(request: ExportRequest) -> dict[str, Path]:
-    """Artefact folders by name, ours first; those that are there already are kept.
+def make_artefacts(request: ExportRequest) -> tuple[dict[str, Path], dict[str, str]]:
+    """Artefact folders by name, ours first; those that are there already are kept. And what is refused.
 
     Args:
         request: the model and how to export it; `out` is the folder that holds the artefacts' folders, target
             and quantisation are set here.
+
+    Returns:
+        The folders, and by name why verification refused those of ours that are missing.
     """
     request.out.mkdir(parents=True, exist_ok=True)
     folders: dict[str, Path] = {}
+    refused: dict[str, str] = {}
     for name, (target, quant) in OURS.items():
-        folders[name] = request.out / name
-        if not folders[name].is_dir():
-            export(replace(request, out=folders[name], target=target, quant=quant, measure=False), console())
+        folder = request.out / name
+        if not folder.is_dir():
+            asked = replace(request, out=folder, target=target, quant=quant, measure=False)
+            try:
+                export(asked, console())
+            except VerificationError as error:
+                if quant == "none":
+                    raise
+                refused[name] = str(error)
+                console().print(f"{name}: {error}")
+                continue
+        folders[name] = folder
     for name, (source, quantise) in PEERS.items():
         folders[name] = request.out / name
         if not folders[name].is_dir():
             console().print(f"{name}: quantise")
             quantise_copy(folders[source], folders[name], quantise)
-    return folders
+    return folders, refused
 
 
 def quantise_copy(source: Path, out: Path, quantise: Callable[[Path, Path], None]) -> None:
