@@ -22,11 +22,11 @@ from mobilebert_export.export_request import ExportRequest
 from mobilebert_runtime.artefact import ArtefactModel, load
 from mobilebert_runtime.card import read_recipe
 from mobilebert_runtime.embedder import Embedder
-from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.errors import DataError, OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.text_classifier import TextClassifier
-from studies.any_encoder.artefacts import make_artefacts
+from studies.any_encoder.artefacts import PEERS, make_artefacts
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, command_line, console, run
 
@@ -57,12 +57,17 @@ def main(
     positive: Annotated[str | None, Option(help="As of `mobilebert export`.")] = None,
     prefix: Annotated[str, Option(help="Before each text, such as 'query: ' for E5.")] = "",
     multilingual: Annotated[bool, Option("--multilingual", help="Other languages too.")] = False,
+    peer: Annotated[
+        list[str] | None, Option(help="Another quantiser, of studies.any_encoder.artefacts; default: all.")
+    ] = None,
     most: Annotated[int | None, Option(min=10, help="Pairs, from the first on; default: all.")] = None,
     threads: Threads = 1,
     force: Force = False,
 ) -> None:
     """Export, quantise by the peers, and write the accuracy and the bytes of each file."""
     check_outputs(out, force=force)
+    if unknown := set(peer or ()) - PEERS.keys():
+        raise OptionError(f"--peer {unknown.pop()!r} is none of {', '.join(PEERS)}")
     sets = {pairs.parent.name: read_scored(pairs, prefix, most)}
     if multilingual:
         sets["multilingual"] = read_scored(MULTILINGUAL, prefix)
@@ -72,7 +77,7 @@ def main(
     )
     files: dict[str, Any] = {}
     answers: dict[str, dict[str, np.ndarray]] = {}
-    folders, refused = make_artefacts(request)
+    folders, refused = make_artefacts(request, peer or list(PEERS))
     for name, path in folders.items():
         console().print(f"{name}: accuracy")
         artefact = load(path, threads)

@@ -8,7 +8,7 @@ model in a copy of our float artefact's folder, so that every file answers throu
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,12 +29,13 @@ from studies.common.script import console
 OURS = {f"{target}-{quant}": (target, quant) for target in ("tflite", "onnx") for quant in ("none", "int8")}
 
 
-def make_artefacts(request: ExportRequest) -> tuple[dict[str, Path], dict[str, str]]:
+def make_artefacts(request: ExportRequest, peers: Sequence[str]) -> tuple[dict[str, Path], dict[str, str]]:
     """Artefact folders by name, ours first; those that are there already are kept. And what is refused.
 
     Args:
         request: the model and how to export it; `out` is the folder that holds the artefacts' folders, target
             and quantisation are set here.
+        peers: of `PEERS`.
 
     Returns:
         The folders, and by name why verification refused those of ours that are missing.
@@ -55,7 +56,8 @@ def make_artefacts(request: ExportRequest) -> tuple[dict[str, Path], dict[str, s
                 console().print(f"{name}: {error}")
                 continue
         folders[name] = folder
-    for name, (source, quantise) in PEERS.items():
+    for name in peers:
+        source, quantise = PEERS[name]
         folders[name] = request.out / name
         if not folders[name].is_dir():
             console().print(f"{name}: quantise")

@@ -23,18 +23,22 @@ SQUAD = Path("../shared/data/squad/dev-5-articles.json")
 def main(
     out: Annotated[Path, Option(help="Folder for train.json and dev.json.")],
     squad: Annotated[Path, Option(help="A file in SQuAD's JSON.")] = SQUAD,
-    kept_back: Annotated[int, Option(min=1, help="Articles of dev.json, the last of the file.")] = 2,
+    kept_back: Annotated[
+        int, Option(min=0, help="Articles of dev.json, the last of the file; 0: all are in both.")
+    ] = 2,
     force: Force = False,
 ) -> None:
     """Split a file by its articles."""
     refuse_finished(out, force=force)
     whole = read_json(squad)
-    parts = {"train": whole["data"][:-kept_back], "dev": whole["data"][-kept_back:]}
+    articles = whole["data"]
+    learned = len(articles) - kept_back
+    parts = {"train": articles[:learned], "dev": articles[learned:] or articles}
     with replacing_folder(out) as partial:
-        for name, articles in parts.items():
-            kept = [_answerable(article) for article in articles]
+        for name, part in parts.items():
+            kept = [_answerable(article) for article in part]
             write_json(partial / f"{name}.json", {"version": whole.get("version"), "data": kept})
-            console().print(f"{name}: {', '.join(article['title'] for article in articles)}")
+            console().print(f"{name}: {', '.join(article['title'] for article in part)}")
 
 
 def _answerable(article: dict[str, Any]) -> dict[str, Any]:
