@@ -137,7 +137,7 @@ def products_by_harm(
 
     None for a recipe without static ranges: its products can't be mixed with float.
     """
-    if not recipe.needs_calibration:
+    if not recipe.static_ranges:
         return []
     from quantize.product_audit import audit
 

@@ -60,7 +60,7 @@ def audit_matcher(
         card, made = read_card(matcher), read_recipe(matcher)
         target, quant = card.target, card.quant
     recipe = find_recipe(target, quant)
-    if not recipe.needs_calibration:
+    if not recipe.static_ranges:
         raise OptionError(f"{recipe.name} measures no ranges; audit int8 or int16x8")
     loaded = _load_classifier(matcher) if made is None else load_source(made, matcher, model)
     longest = loaded.network.config.max_tokens

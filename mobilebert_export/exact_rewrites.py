@@ -62,7 +62,7 @@ def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded |
         "work": {when: {"operators": found.operators, "macs": found.macs} for when, found in work.items()},
         "equalisation": None,
     }
-    if calibration is None or not recipe.needs_calibration or recipe.activation_bits != 8:
+    if calibration is None or not recipe.static_ranges or recipe.activation_bits != 8:
         return Rewritten(simplified.network, report)
     equalised = equalise(simplified.network, calibration)
     return Rewritten(equalised.network, report | {"equalisation": equalised.report})

@@ -87,12 +87,12 @@ class ExportRequest:
                 )
             if self.buckets[-1] != self.seq_len:
                 raise OptionError(f"--buckets {given}: the last must be --seq-len, {self.seq_len}")
-        if self.max_accuracy_drop is not None and not recipe.needs_calibration:
+        if self.max_accuracy_drop is not None and not recipe.static_ranges:
             raise OptionError(
                 "--max-accuracy-drop: only --quant int8 and int16x8 can be mixed with float, "
                 f"not {recipe.name}"
             )
-        if self.calibration is not None and not recipe.needs_calibration:
+        if self.calibration is not None and not recipe.static_ranges:
             raise OptionError(
                 f"--calibration is only read by --quant int8 and int16x8; {recipe.name} measures no ranges"
             )

@@ -52,7 +52,7 @@ def quantize_onnx(
         keep_float: numbers of products (`product_audit`) that stay in float; only with static ranges.
 
     Returns:
-        How each linear layer is computed that the recipe gives static ranges; empty for other recipes.
+        How each linear layer is computed; empty for a recipe that needs no calibration.
     """
     import onnx
 
@@ -128,7 +128,7 @@ class _Rewriter:
     def forms(
         self, layers: Mapping[int, Any], ranges: Mapping[str, TensorRange], keep_float: Collection[int]
     ) -> tuple[ProductForm, ...]:
-        """How each linear layer is computed: with dynamic ranges where static ones would be too noisy."""
+        """How each linear layer is computed: in the next finer form where it would be too noisy."""
         found = {}
         for number, node in layers.items():
             matrix = self._matrix(node)
@@ -139,8 +139,9 @@ class _Rewriter:
                 ranges[node.output[0]],
                 rounded=False,
             )
-        chosen = dict.fromkeys(layers, "static")
-        chosen |= dict.fromkeys(too_noisy(found, self.recipe.noise_limit_db), "dynamic")
+        usual, finer = ("static", "dynamic") if self.recipe.static_ranges else ("dynamic", "float")
+        chosen = dict.fromkeys(layers, usual)
+        chosen |= dict.fromkeys(too_noisy(found, self.recipe.noise_limit_db), finer)
         chosen |= {number: "float" for number in keep_float if number in layers}
         return tuple(
             ProductForm(number, node.output[0], chosen[number], found[number])

@@ -70,8 +70,8 @@ class Recipe:
     float_embedding_layer: bool = False
     # Of a way to the same quantisation that is tried where the recipe before it fails verification.
     variant: str = ""
-    # Linear layers that static ranges would give less signal over noise than this (`quantize.product_noise`),
-    # dB, get dynamic ranges; None: no layer is looked at. Of ONNX only.
+    # Linear layers that int8 would give less signal over noise than this (`quantize.product_noise`), dB, get
+    # the next finer form: dynamic ranges where the others have static ones, float where they have dynamic ones.
     noise_limit_db: float | None = None
 
     @property
@@ -80,9 +80,14 @@ class Recipe:
         return "-".join(filter(None, (self.target, self.quant, self.variant)))
 
     @property
-    def needs_calibration(self) -> bool:
-        """Whether activation ranges must be measured on text."""
+    def static_ranges(self) -> bool:
+        """Whether integer operators have activation ranges from calibration."""
         return self.activations.endswith("-static")
+
+    @property
+    def needs_calibration(self) -> bool:
+        """Whether activation ranges must be measured on text: to compute with, or to find noisy layers."""
+        return self.static_ranges or self.noise_limit_db is not None
 
     @property
     def activation_bits(self) -> int:
@@ -214,22 +219,23 @@ RECIPES: dict[str, Recipe] = {
 # In a network with LayerNorm and GELU, products whose results have a few channels a hundred times wider than
 # the others have 15 dB with static ranges, those that read such a stream 25, the rest more (decision 018).
 NOISE_LIMIT_DB = 28.0
+# The table of scales that static ranges have beside the words' rows: 8 bytes less a row than a quantised
+# tensor's scales and zero points.
+_TFLITE_ROWS = replace(
+    RECIPES["tflite-dynamic"], quant="int8", variant="dynamic", embeddings=RECIPES["tflite-int8"].embeddings
+)
+_ONNX_ROWS = replace(RECIPES["onnx-dynamic"], quant="int8", variant="dynamic")
 # What int8 tries when a recipe fails verification, the fastest first. ONNX Runtime spends more on ranges
 # found at run time than XNNPACK, where static ranges for most products would save nothing.
 FALLBACKS: dict[str, tuple[Recipe, ...]] = {
-    # The table of scales that static ranges have beside the words' rows: 8 bytes less a row than a quantised
-    # tensor's scales and zero points.
     "tflite-int8": (
-        replace(
-            RECIPES["tflite-dynamic"],
-            quant="int8",
-            variant="dynamic",
-            embeddings=RECIPES["tflite-int8"].embeddings,
-        ),
+        _TFLITE_ROWS,
+        replace(_TFLITE_ROWS, variant="dynamic-mixed", noise_limit_db=NOISE_LIMIT_DB),
     ),
     "onnx-int8": (
         replace(RECIPES["onnx-int8"], variant="mixed", noise_limit_db=NOISE_LIMIT_DB),
-        replace(RECIPES["onnx-dynamic"], quant="int8", variant="dynamic"),
+        _ONNX_ROWS,
+        replace(_ONNX_ROWS, variant="dynamic-mixed", noise_limit_db=NOISE_LIMIT_DB),
     ),
 }
 

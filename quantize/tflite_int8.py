@@ -18,6 +18,7 @@ from quantize.product_noise import (
     TensorRange,
     matrix_steps,
     signal_to_noise,
+    too_noisy,
 )
 from quantize.recipes import Recipe
 from quantize.tflite_embedding import scale_looked_up_rows
@@ -49,7 +50,7 @@ def quantize_tflite(
         keep_float: numbers of products (`product_audit`) that stay in float whatever the recipe says.
 
     Returns:
-        How each product is computed that the recipe gives static ranges; empty for other recipes.
+        How each product is computed; empty for a recipe that needs no calibration.
     """
     from ai_edge_litert.tools import flatbuffer_utils as fb
     from ai_edge_quantizer import qtyping, quantizer
@@ -62,7 +63,7 @@ def quantize_tflite(
         if recipe.symmetric_right_operand:
             make_right_operands_symmetric(graphs[0], ranges)
     forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
-    chosen = integer_operators(graphs[0], recipe, keep_float)
+    chosen = integer_operators(graphs[0], recipe, [form.number for form in forms if form.form == "float"])
     for graph in graphs:
         for number in chosen:
             for tensor in graph.operators[number].outputs:
@@ -72,7 +73,7 @@ def quantize_tflite(
         marked.write_bytes(fb.convert_object_to_bytearray(model))
         work = quantizer.Quantizer(str(marked))
         operation = qtyping.TFLOperationName
-        if recipe.needs_calibration:
+        if recipe.static_ranges:
             work.add_static_config(
                 f"^{_MARK}",
                 operation.ALL_SUPPORTED,
@@ -86,11 +87,11 @@ def quantize_tflite(
         else:
             work.add_weight_only_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
         found = None
-        if recipe.needs_calibration and calibration is not None:
+        if recipe.static_ranges and calibration is not None:
             found = _quantiser_ranges(work, graphs, calibration, ranges)
         # Not by its export_model, which writes through a memory map: a full disk would then end the process.
         target.write_bytes(work.quantize(found, enable_progress_report=False).quantized_model)
-    _finish(target, dynamic=not recipe.needs_calibration)
+    _finish(target, dynamic=not recipe.static_ranges)
     return forms
 
 
@@ -102,7 +103,7 @@ def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection
     Embedding lookups have a rule of their own.
     """
     stays = {id(product) for number, product in enumerate(products(graph)) if number in keep_float}
-    if recipe.needs_calibration:
+    if recipe.static_ranges:
         stays |= {id(graph.origin(graph.producer(output))) for output in graph.outputs}
     if recipe.float_attention_scores:
         stays |= {id(product) for product in attention_scores(graph)}
@@ -113,7 +114,7 @@ def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection
         origin = graph.origin(op)
         if origin is None or graph.kind(origin) not in recipe.integer_operators or id(origin) in stays:
             continue
-        if recipe.needs_calibration or origin is op:
+        if recipe.static_ranges or origin is op:
             places.add(place)
     return places
 
@@ -126,7 +127,7 @@ def products(graph: TfliteGraph) -> list[Any]:
 def product_forms(
     model: Any, graph: TfliteGraph, recipe: Recipe, ranges: Ranges, keep_float: Collection[int]
 ) -> tuple[ProductForm, ...]:
-    """How each product is to be computed for which a recipe has static ranges: by them, or in float.
+    """How each product of a recipe that needs calibration is to be computed: in integers, or in float.
 
     Args:
         model: the parsed file.
@@ -138,25 +139,25 @@ def product_forms(
     if not ranges:
         return ()
     whole = products(graph)
-    static = {number: whole[number] for number in _static_products(graph, recipe)}
-    found = {number: _decibels(model, graph, op, ranges) for number, op in static.items()}
+    integer = {number: whole[number] for number in _integer_products(graph, recipe)}
+    found = {number: _decibels(model, graph, op, ranges, recipe) for number, op in integer.items()}
+    floats = {*keep_float, *too_noisy(found, recipe.noise_limit_db)}
+    usual = "static" if recipe.static_ranges else "dynamic"
     return tuple(
-        ProductForm(
-            number, graph.name(op.outputs[0]), "float" if number in keep_float else "static", found[number]
-        )
-        for number, op in static.items()
+        ProductForm(number, graph.name(op.outputs[0]), "float" if number in floats else usual, found[number])
+        for number, op in integer.items()
     )
 
 
-def _static_products(graph: TfliteGraph, recipe: Recipe) -> list[int]:
-    """Numbers of the products that a recipe computes with static ranges."""
+def _integer_products(graph: TfliteGraph, recipe: Recipe) -> list[int]:
+    """Numbers of the products that a recipe computes in integers unless told otherwise."""
     places = integer_operators(graph, recipe)
     integer = {id(graph.operators[place]) for place in places}
     return [number for number, op in enumerate(products(graph)) if id(op) in integer]
 
 
-def _decibels(model: Any, graph: TfliteGraph, op: Any, ranges: Ranges) -> float:
-    """Signal over noise of a product with static ranges."""
+def _decibels(model: Any, graph: TfliteGraph, op: Any, ranges: Ranges, recipe: Recipe) -> float:
+    """Signal over noise of a product with the ranges of calibration."""
     left, right, result = (int(tensor) for tensor in (op.inputs[0], op.inputs[1], op.outputs[0]))
     matrix = graph.constant(model, right)
     seen = ranges.get(graph.name(right))
@@ -167,7 +168,9 @@ def _decibels(model: Any, graph: TfliteGraph, op: Any, ranges: Ranges) -> float:
     else:
         return float("inf")
     inner = graph.shape(left)[-1]
-    return signal_to_noise(inner, ranges[graph.name(left)], factor, ranges[graph.name(result)], rounded=True)
+    return signal_to_noise(
+        inner, ranges[graph.name(left)], factor, ranges[graph.name(result)], rounded=recipe.static_ranges
+    )
 
 
 def embedding_layers(graph: TfliteGraph) -> list[Any]:

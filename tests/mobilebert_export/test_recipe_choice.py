@@ -18,6 +18,8 @@ from mobilebert_runtime.matcher import Matcher
 from quantize import recipes
 from quantize.calibration_data import encode_calibration
 from quantize.onnx_int8 import quantize_onnx
+from quantize.tflite_graph import TfliteGraph
+from quantize.tflite_int8 import products, quantize_tflite
 from tests.helpers import small_matcher
 
 INT8 = recipes.RECIPES["tflite-int8"]
@@ -40,8 +42,8 @@ def choice(passes, first=INT8, write=lambda recipe: Written()):
 
 def test_the_first_recipe_that_passes_is_taken_and_no_slower_one_is_tried():
     ladders = (
-        ["tflite-int8", "tflite-int8-dynamic"],
-        ["onnx-int8", "onnx-int8-mixed", "onnx-int8-dynamic"],
+        ["tflite-int8", "tflite-int8-dynamic", "tflite-int8-dynamic-mixed"],
+        ["onnx-int8", "onnx-int8-mixed", "onnx-int8-dynamic", "onnx-int8-dynamic-mixed"],
     )
     for ladder in ladders:
         for place, passes in enumerate(ladder):
@@ -56,7 +58,7 @@ def test_the_first_recipe_that_passes_is_taken_and_no_slower_one_is_tried():
 def test_where_none_passes_every_recipe_is_named_with_its_failures():
     with pytest.raises(VerificationError, match="300 pairs") as caught:
         choice(None)
-    for name in ("tflite-int8", "tflite-int8-dynamic"):
+    for name in ("tflite-int8", "tflite-int8-dynamic", "tflite-int8-dynamic-mixed"):
         assert f"{name}: {name} is bad" in str(caught.value)
 
 
@@ -111,6 +113,36 @@ def test_noisy_linear_layers_of_onnx_get_dynamic_ranges_and_all_others_stay_stat
     for form in forms[1:]:
         assert form.form == ("static" if form.sqnr_db >= limit else "dynamic")
     assert set(made.values()) == {"static", "dynamic"}
+
+
+@pytest.mark.parametrize("target", ["tflite", "onnx"])
+def test_noisy_layers_among_dynamic_ones_stay_float(tmp_path, calibration, target):
+    last = recipes.FALLBACKS[f"{target}-int8"][-1]
+    quantise = {"tflite": quantize_tflite, "onnx": quantize_onnx}[target]
+    source = small_matcher.artefact(target, "none") / f"model.{target}"
+    made = tmp_path / f"made.{target}"
+    every = quantise(source, made, replace(last, noise_limit_db=-1000.0), calibration)
+    assert {form.form for form in every} == {"dynamic"}
+    limit = float(np.median([form.sqnr_db for form in every]))
+    forms = quantise(source, made, replace(last, noise_limit_db=limit), calibration)
+    assert {form.number for form in forms if form.form == "float"} == {
+        form.number for form in every if form.sqnr_db < limit
+    }
+    floats = {form.number for form in forms if form.form == "float"}
+    assert 0 < len(floats) < len(forms)
+    if target == "onnx":
+        kept = {node.output[0] for node in onnx.load(made).graph.node if node.op_type in ("MatMul", "Gemm")}
+        assert kept >= {form.name for form in forms if form.form == "float"}
+        assert not kept & {form.name for form in forms if form.form == "dynamic"}
+        return
+    from ai_edge_litert.interpreter import Interpreter
+
+    details = Interpreter(str(made)).get_tensor_details()
+    kinds = {detail["index"]: np.dtype(detail["dtype"]).name for detail in details}
+    in_file = products(TfliteGraph.read(made))
+    for form in forms:
+        weights = kinds[int(in_file[form.number].inputs[1])]
+        assert weights == ("float32" if form.number in floats else "int8")
 
 
 @pytest.mark.parametrize("bias", [True, False])
