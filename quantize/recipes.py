@@ -71,7 +71,7 @@ class Recipe:
     # Of a way to the same quantisation that is tried where the recipe before it fails verification.
     variant: str = ""
     # Linear layers that int8 would give less signal over noise than this (`quantize.product_noise`), dB, get
-    # the next finer form: dynamic ranges where the others have static ones, float where they have dynamic ones.
+    # the next finer form: dynamic ranges where others have static ones, float where others have dynamic ones.
     noise_limit_db: float | None = None
 
     @property
