@@ -6,14 +6,13 @@ runtimes choose their kernels by what qemu's model of a processor can do and by 
 """
 
 import os
-import subprocess
 import sys
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_bench.rounds import MeasurementError
+from android_bench.rounds import run_program
 from android_bench.runner.bundle import OUR_FILES, ROOT, Bundle
 from android_bench.toolchain import tools
 from mobilebert_runtime.errors import OptionError, ToolError
@@ -133,13 +132,4 @@ def run(
         MeasurementError: the program failed or took longer than `limit_s`; the message has its last line.
     """
     command, environment = python(processor, target, arguments, options)
-    try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=limit_s, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise MeasurementError(f"{processor.name}: more than {limit_s:.0f} s in emulation") from None
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or ["nothing on standard error"]
-        raise MeasurementError(f"{processor.name}: stopped with {done.returncode}: {said[-1]}")
-    return done.stdout
+    return run_program(command, environment, f"{processor.name}, in emulation,", limit_s)

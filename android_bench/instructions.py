@@ -8,7 +8,6 @@ so the gate reads only its change. The kernels' names make it an operator profil
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -20,7 +19,7 @@ import numpy as np
 
 from android_bench.external_model import open_model
 from android_bench.latency import BenchError, Pairs, encode
-from android_bench.rounds import MeasurementError
+from android_bench.rounds import run_program
 from android_bench.sample_pairs import PAIRS
 
 # Instructions inside these packages' libraries are the runtime's; Python's and numpy's are not counted.
@@ -96,22 +95,10 @@ def _profile(folder: Path, inputs: Path, count: int) -> Mapping[str, int]:
     ]
     # One thread everywhere and a fixed hash seed: the same instructions each time.
     quiet = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    _run(command, os.environ | quiet, folder)
-    page = _run(["callgrind_annotate", "--threshold=100", str(profile)], os.environ, folder)
+    run_program(command, os.environ | quiet, f"{folder}: {command[0]}", LIMIT_S)
+    annotate = ["callgrind_annotate", "--threshold=100", str(profile)]
+    page = run_program(annotate, os.environ, f"{folder}: {annotate[0]}", LIMIT_S)
     return read_profile(page)
-
-
-def _run(command: list[str], environment: Mapping[str, str], folder: Path) -> str:
-    try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise MeasurementError(f"{folder}: {command[0]} took more than {LIMIT_S:.0f} s") from None
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or ["nothing on standard error"]
-        raise MeasurementError(f"{folder}: {command[0]} stopped with {done.returncode}: {said[-1]}")
-    return done.stdout
 
 
 if __name__ == "__main__":

@@ -39,6 +39,30 @@ class MeasurementError(CheckError):
     """A worker process failed while it measured."""
 
 
+def run_program(command: Sequence[str], environment: Mapping[str, str], what: str, limit_s: float) -> str:
+    """Run a program and return what it printed.
+
+    Args:
+        command: program and arguments.
+        environment: of the program.
+        what: it is called in messages.
+        limit_s: seconds that it may take.
+
+    Raises:
+        MeasurementError: it failed or took longer; the message has its last line.
+    """
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=limit_s, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise MeasurementError(f"{what} took more than {limit_s:.0f} s") from None
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["nothing on standard error"]
+        raise MeasurementError(f"{what} stopped with {done.returncode}: {said[-1]}")
+    return done.stdout
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One thing to measure: a folder that `android_bench.external_model` can describe, in an environment."""

@@ -52,7 +52,6 @@ def agree(
     if card.task == EMBEDDING:
         return _of_vectors(given[EMBEDDING_NAME], also[EMBEDDING_NAME])
     expected, found = given[OUTPUT_NAME], also[OUTPUT_NAME]
-    largest = _largest(expected, found)
     if card.task in (TOKEN_CLASSIFICATION, QUESTION_ANSWERING):
         real = mask.astype(bool)
         costs = (
@@ -62,6 +61,7 @@ def agree(
         )
         largest, ranks = _largest(expected[real], found[real]), _worst_rank(expected[real], found[real])
         return Agreement(largest, _unchanged(costs), _mean(costs), ranks)
+    largest = _largest(expected, found)
     if card.task == MATCHING:
         costs = matching_costs(expected, found, card, shift)
         scores = [positive_log_odds(logits, card.positive) for logits in (expected, found)]

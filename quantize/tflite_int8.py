@@ -63,7 +63,8 @@ def quantize_tflite(
         if recipe.symmetric_right_operand:
             make_right_operands_symmetric(graphs[0], ranges)
     forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
-    chosen = integer_operators(graphs[0], recipe, [form.number for form in forms if form.form == "float"])
+    floats = {*keep_float, *(form.number for form in forms if form.form == "float")}
+    chosen = integer_operators(graphs[0], recipe, floats)
     for graph in graphs:
         for number in chosen:
             for tensor in graph.operators[number].outputs:
