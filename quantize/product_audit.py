@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,7 @@ class ProductLoss:
 
     number: int
     name: str
-    # linear, embedding (reads words side by side, before any attention), scores (queries · keys) or matmul
-    # (of two other activations)
+    # linear or embedding (reads words side by side, before any attention)
     kind: str
     width: int  # last axis of the result
     tensors: tuple[TensorLoss, ...]
@@ -126,18 +125,19 @@ class _Call:
     """The record of one product."""
 
     name: str
-    kind: str
-    ranges: dict[str, tuple[float, float]]  # of left, right, result; zero is inside
+    kind: str  # linear, embedding or matmul (of two activations)
+    # Of left, right and result, zero inside; empty of a matmul, which stays float.
+    ranges: dict[str, tuple[float, float]]
     width: int  # of the result
     losses: tuple[TensorLoss, ...]
 
 
-def _quantised(role: str, kind: str, tensor: Tensor, extremes: tuple[float, float], recipe: Recipe) -> Tensor:
-    """A product's tensor on the recipe's grid, as float."""
-    if role == "right" and kind in ("linear", "embedding"):
+def _quantised(role: str, tensor: Tensor, extremes: tuple[float, float], recipe: Recipe) -> Tensor:
+    """A linear layer's tensor on the recipe's grid, as float."""
+    if role == "right":
         return quantise_rows(tensor, recipe.weight_bits)
     lowest, highest = extremes
-    if recipe.activation_bits == 16 or (role == "right" and recipe.symmetric_right_operand):
+    if recipe.activation_bits == 16:
         highest = max(-lowest, highest)
         lowest = -highest
     return quantise_range(tensor, lowest, highest, recipe.activation_bits)
@@ -174,8 +174,6 @@ class _Products(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        if func in _SOFTMAX and self.calls and self.calls[-1].kind == "matmul":
-            self.calls[-1] = replace(self.calls[-1], kind="scores")
         if func not in _PRODUCTS:
             result = func(*args, **(kwargs or {}))
             self._attended |= func in _SOFTMAX
@@ -193,21 +191,22 @@ class _Products(TorchFunctionMode):
             return func(*args, **(kwargs or {}))
         call, recipe = self.known[self.number], self.recipe
         left, right = (
-            _quantised(role, call.kind, tensor, call.ranges[role], recipe)
+            _quantised(role, tensor, call.ranges[role], recipe)
             for role, tensor in zip(("left", "right"), args, strict=False)
         )
         result = func(left, right, *args[2:], **(kwargs or {}))
         if recipe.float_results:
             return result
-        return _quantised("result", call.kind, result, call.ranges["result"], recipe)
+        return _quantised("result", result, call.ranges["result"], recipe)
 
     def _survey(self, kind: str, left: Tensor, right: Tensor, result: Tensor) -> None:
         ranges, losses = {}, []
-        for role, tensor in (("left", left), ("right", right), ("result", result)):
+        tensors = (("left", left), ("right", right), ("result", result))
+        for role, tensor in tensors if kind != "matmul" else ():
             ranges[role] = min(float(tensor.min()), 0.0), max(float(tensor.max()), 0.0)
             if role == "result" and self.recipe.float_results:
                 continue
-            noise = (_quantised(role, kind, tensor, ranges[role], self.recipe) - tensor).square().mean()
+            noise = (_quantised(role, tensor, ranges[role], self.recipe) - tensor).square().mean()
             sqnr = float(10 * torch.log10(tensor.square().mean() / noise)) if noise > 0 else None
             losses.append(TensorLoss(role, *ranges[role], sqnr))
         scope = self.scopes[-1] if self.scopes else ""

@@ -61,10 +61,6 @@ class Recipe:
     weight_bits: int = 8
     # Results of integer operators stay float, and a bias is added exactly.
     float_results: bool = False
-    # Activations' zero point is 0 where a kernel demands it: the right operand of int8 matrix products.
-    symmetric_right_operand: bool = False
-    # Products of queries and keys stay float: a step of an attention score is a factor of its probability.
-    float_attention_scores: bool = False
     # The linear layer that reads neighbouring words side by side (MobileBERT's embedding) stays float: its
     # rounded results would be noise in every later layer (decision 019).
     float_embedding_layer: bool = False
@@ -98,16 +94,12 @@ class Recipe:
         """Whether products of a kind are integer ones.
 
         Args:
-            kind: "linear", "embedding" (a linear layer that reads words side by side), "scores" (queries
-                times keys) or "matmul" (of two other activations).
+            kind: "linear", "embedding" (a linear layer that reads words side by side) or "matmul" (of two
+                activations, which no recipe computes in integers).
         """
-        if kind == "embedding" and self.float_embedding_layer:
+        if kind == "matmul" or (kind == "embedding" and self.float_embedding_layer):
             return False
-        if kind in ("linear", "embedding"):
-            return bool(self.integer_operators)
-        return "BATCH_MATMUL" in self.integer_operators and not (
-            kind == "scores" and self.float_attention_scores
-        )
+        return bool(self.integer_operators)
 
     def to_json(self) -> dict[str, Any]:
         """The recipe part of recipe.json."""
@@ -140,7 +132,7 @@ _TFLITE = {"tflite": "2.14"}
 # it needs newer operators (quantize/tflite_int8.py). LiteRT 1.0 (TFLite 2.18) is right.
 _TFLITE_DYNAMIC = {"tflite": "2.18"}
 _ONNX = {"onnxruntime": "1.17"}
-# Linear layers and matrix products hold nearly all multiplications and bytes; what lies between stays float:
+# Linear layers hold nearly all multiplications and bytes; what lies between stays float:
 # - the mask: a padded key's score (-60) would take most of an int8 sum's 256 steps from the real scores;
 # - softmax, which XNNPACK does not have in int8: the graph would fall apart into partitions;
 # - the scores that softmax reads: in the shipped matcher's first layer one int8 step is 0.38, and a score one
@@ -168,11 +160,9 @@ RECIPES: dict[str, Recipe] = {
             weights="int8",
             activations="int8-static",
             embeddings="int8-scaled",
-            integer_operators=("FULLY_CONNECTED", "BATCH_MATMUL"),
+            integer_operators=("FULLY_CONNECTED",),
             tolerance=_INT8,
             minimum_runtime=_TFLITE,
-            symmetric_right_operand=True,
-            float_attention_scores=True,
             float_embedding_layer=True,
         ),
         # For accelerators with such kernels, and where int8 activations lose too much. XNNPACK has

@@ -60,8 +60,6 @@ def quantize_tflite(
     ranges: Ranges = {}
     if recipe.needs_calibration and calibration is not None:
         ranges = measure_ranges(source, calibration)
-        if recipe.symmetric_right_operand:
-            make_right_operands_symmetric(graphs[0], ranges)
     forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
     floats = {*keep_float, *(form.number for form in forms if form.form == "float")}
     chosen = integer_operators(graphs[0], recipe, floats)
@@ -100,14 +98,11 @@ def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection
     """Places, in the file's order, of the operators that a recipe computes in integers.
 
     Moving a tensor (transpose, reshape) goes with the operator that computed it. With static ranges the last
-    linear layer stays in float: its results are the logits. So do attention scores where the recipe says so.
-    Embedding lookups have a rule of their own.
+    linear layer stays in float: its results are the logits. Embedding lookups have a rule of their own.
     """
     stays = {id(product) for number, product in enumerate(products(graph)) if number in keep_float}
     if recipe.static_ranges:
         stays |= {id(graph.origin(graph.producer(output))) for output in graph.outputs}
-    if recipe.float_attention_scores:
-        stays |= {id(product) for product in attention_scores(graph)}
     if recipe.float_embedding_layer:
         stays |= {id(product) for product in embedding_layers(graph)}
     places = set()
@@ -161,13 +156,9 @@ def _decibels(model: Any, graph: TfliteGraph, op: Any, ranges: Ranges, recipe: R
     """Signal over noise of a product with the ranges of calibration."""
     left, right, result = (int(tensor) for tensor in (op.inputs[0], op.inputs[1], op.outputs[0]))
     matrix = graph.constant(model, right)
-    seen = ranges.get(graph.name(right))
-    if matrix is not None:
-        factor = matrix_steps(matrix.reshape(graph.shape(right)), 8)
-    elif seen is not None:
-        factor = seen.step() ** 2, seen.power
-    else:
+    if matrix is None:
         return float("inf")
+    factor = matrix_steps(matrix.reshape(graph.shape(right)), 8)
     inner = graph.shape(left)[-1]
     return signal_to_noise(
         inner, ranges[graph.name(left)], factor, ranges[graph.name(result)], rounded=recipe.static_ranges
@@ -186,21 +177,6 @@ def embedding_layers(graph: TfliteGraph) -> list[Any]:
             continue
         if all(graph.kind(before) != "SOFTMAX" for before in graph.upstream(source)):
             found.append(op)
-    return found
-
-
-def attention_scores(graph: TfliteGraph) -> list[Any]:
-    """The products of queries and keys: the matrix products whose results softmax reads, scaled or masked."""
-    found = []
-    unread = [int(op.inputs[0]) for op in graph.operators if graph.kind(op) == "SOFTMAX"]
-    while unread:
-        source = graph.origin(graph.producer(unread.pop()))
-        if source is None or graph.kind(source) == "FULLY_CONNECTED":
-            continue
-        if graph.kind(source) == "BATCH_MATMUL":
-            found.append(source)
-        else:
-            unread += map(int, source.inputs)
     return found
 
 
@@ -237,22 +213,6 @@ def measure_ranges(source: Path, calibration: Mapping[str, NDArray[np.int32]]) -
         for name, index in activations.items():
             meter.add(name, interpreter.get_tensor(index))
     return meter.ranges()
-
-
-def make_right_operands_symmetric(graph: TfliteGraph, ranges: Ranges) -> None:
-    """Widen the range of every matrix product's right operand to [−128/127·m, m]: int8 zero point 0.
-
-    XNNPACK runs an int8 BATCH_MATMUL only with zero point 0 there. The tensors it was moved from get the same
-    range, so that moving stays free.
-    """
-    for op in graph.operators:
-        if graph.kind(op) != "BATCH_MATMUL":
-            continue
-        for name in graph.same_values(op.inputs[1]):
-            if name in ranges:
-                low, high, power = ranges[name]
-                largest = max(-low, high)
-                ranges[name] = TensorRange(-largest * (128 / 127), largest, power)
 
 
 def rows_of(encoded: Mapping[str, NDArray[np.int32]]) -> list[dict[str, NDArray[np.int32]]]:

@@ -19,7 +19,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize import recipes
 from quantize.product_audit import ProductLoss, audit, quantise_range, quantise_rows
 from quantize.tflite_graph import TfliteGraph
-from quantize.tflite_int8 import attention_scores, embedding_layers, products
+from quantize.tflite_int8 import embedding_layers, products
 from tests.helpers import small_matcher
 from tests.models.test_embedding_matcher import matcher, packed, texts
 
@@ -93,19 +93,17 @@ def test_the_product_with_an_outlier_channel_is_the_worst():
 
 
 def test_the_audit_leaves_out_what_the_file_keeps_float():
-    """Scores: found in PyTorch by what softmax is called on, in the file by walking back from its SOFTMAX.
-
-    The layer that reads words side by side: by what was joined, in PyTorch and in the file.
-    """
+    """Attention's products, and the layer that reads words side by side: found in both by what was joined."""
     graph = TfliteGraph.read(small_matcher.artefact("tflite", "none") / "model.tflite")
-    floats = {id(product) for product in (*attention_scores(graph), *embedding_layers(graph))}
+    attention = [op for op in products(graph) if graph.kind(op) == "BATCH_MATMUL"]
+    floats = {id(product) for product in (*attention, *embedding_layers(graph))}
     in_file = {number for number, product in enumerate(products(graph)) if id(product) in floats}
     directory = small_matcher.model_directory()
     encoded_pairs = PairTokenizer.load(directory).encode(samples.calibration_pairs()[:4], 32)
     found = audit(models.load_pretrained(directory), encoded_pairs, RECIPE)
     left_out = set(range(found.computed - 1)) - {product.number for product in found.products}
     assert left_out == in_file
-    assert len(in_file) == small_matcher.CONFIG.num_hidden_layers + 1
+    assert len(in_file) == 2 * small_matcher.CONFIG.num_hidden_layers + 1
 
 
 def test_an_embedding_matchers_head_is_audited():
