@@ -7,7 +7,7 @@ from typing import Annotated
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.signature import read_secret_key
-from quantize.recipes import Recipe, find_recipe
+from quantize.recipes import WORD_BITS, Recipe, find_recipe
 
 # Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
 DEFAULT_OPSET = 20
@@ -15,6 +15,7 @@ OPSETS = range(18, 21)
 # Sequence lengths of an artefact, as far as they are below --seq-len; real pairs have about 30 tokens.
 DEFAULT_BUCKETS = (16, 32, 64, 128)
 SHORTEST = 8
+DEFAULT_WORD_BITS = 8
 VERIFY_PAIRS = 2000
 
 
@@ -41,6 +42,9 @@ class ExportRequest:
     texts: Annotated[int | None, "Texts that a text classifier reads: 1, or 2 for a pair."] = None
     target: Annotated[str, "tflite or onnx."] = "tflite"
     quant: Annotated[str, "none, fp16 (weights), dynamic, int8, int16x8 (these two calibrated)."] = "int8"
+    word_bits: Annotated[
+        int, "Bits of a number of the word embeddings: 8, or 4 or 2 as product codes; not with none and fp16."
+    ] = DEFAULT_WORD_BITS
     seq_len: Annotated[int, "Tokens; longer pairs are truncated, shorter ones padded."] = 128
     buckets: Annotated[
         tuple[int, ...] | None,
@@ -77,6 +81,16 @@ class ExportRequest:
             OptionError: an option is unknown, out of range, or contradicts another.
         """
         recipe = find_recipe(self.target, self.quant)
+        if self.word_bits not in WORD_BITS:
+            raise OptionError(
+                f"--word-bits {self.word_bits}: expected one of {', '.join(map(str, WORD_BITS))}"
+            )
+        if self.word_bits != DEFAULT_WORD_BITS and not recipe.integer_operators:
+            raise OptionError(
+                f"--word-bits {self.word_bits}: --quant {self.quant} keeps the word embeddings in float; "
+                "expected dynamic, int8 or int16x8"
+            )
+        recipe = replace(recipe, word_bits=self.word_bits)
         if self.buckets is not None:
             given = ",".join(map(str, self.buckets))
             ascending = self.buckets == tuple(sorted(set(self.buckets)))

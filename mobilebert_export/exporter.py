@@ -22,7 +22,7 @@ from mobilebert_export.artefact_folder import check_output, new_folder, write_ch
 from mobilebert_export.console import silenced, step
 from mobilebert_export.exact_rewrites import PROOF_PAIRS, Rewritten, lower_kronecker, rewrite
 from mobilebert_export.export_report import write_report
-from mobilebert_export.export_request import ExportRequest
+from mobilebert_export.export_request import DEFAULT_WORD_BITS, ExportRequest
 from mobilebert_export.loading import LoadedModel, artefact_card, load_model
 from mobilebert_export.raw_outputs import Text, network_inputs
 from mobilebert_export.recipe_choice import Chosen, Rejected, Written, choose
@@ -93,6 +93,7 @@ def read_inputs(request: ExportRequest, recipe: Recipe) -> ExportInputs:
     if request.calibration is not None:
         given = read_texts(request.calibration, request.text_a, request.text_b)
     model = load_model(request.model, task=request.task, texts=request.texts, positive=request.positive)
+    check_word_bits(request, model.network)
     card = artefact_card(request, model, recipe)
     labelled = read_budget_pairs(request.pairs, request.max_accuracy_drop, card)
     encoded = None
@@ -100,6 +101,21 @@ def read_inputs(request: ExportRequest, recipe: Recipe) -> ExportInputs:
         texts = calibration_texts(given, card)
         encoded = encode_calibration(texts, model.tokenizer, request.seq_len, card.inputs)
     return ExportInputs(recipe, model, card, encoded, labelled)
+
+
+def check_word_bits(request: ExportRequest, network: Any) -> None:
+    """An `OptionError` where --word-bits asks for codes and the network has no table to code."""
+    from torch import nn
+
+    from models.word_codes import SMALLEST_TABLE, can_be_coded, group_size
+
+    bits = request.word_bits
+    tables = [part.weight for part in network.modules() if isinstance(part, nn.Embedding)]
+    if bits != DEFAULT_WORD_BITS and not any(can_be_coded(table, bits) for table in tables):
+        raise OptionError(
+            f"--word-bits {bits}: {request.model} has no embedding table of {SMALLEST_TABLE:,} rows or more "
+            f"whose columns divide by {group_size(bits)}; leave the option away"
+        )
 
 
 def calibration_texts(given: list[Pair] | None, card: ArtefactCard) -> Sequence[Text]:

@@ -1,7 +1,8 @@
 """Weights in eight bits for storage: blocks of 64 neighbours as int8 with one float16 scale each.
 
 A matrix is stored under its own name as int8, its scales under that name and `.scales`; vectors stay float16.
-What is loaded is float32 again: nothing computes in this format.
+A word embedding table that is product codes (`models.word_codes`) is stored as these, uint8, with `.codebook`
+and `.scale`, exactly. What is loaded is float32 again: nothing computes in this format.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from models.word_codes import WordCodes, find_codes
+
 BLOCK = 64
 SCALES = ".scales"
+CODEBOOK, SCALE = ".codebook", ".scale"
 _LARGEST = 127
 _SMALLEST_SCALE = 2.0**-24  # of float16, so that no block divides by zero
 
@@ -19,6 +23,10 @@ def pack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Store matrices whose size divides by `BLOCK` in eight bits, everything else in float16."""
     out: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
+        if (found := find_codes(tensor.float())) is not None:
+            out[name], out[name + CODEBOOK] = found.codes, found.codebook
+            out[name + SCALE] = torch.tensor(found.scale, dtype=torch.float16)
+            continue
         if tensor.dim() < 2 or tensor.numel() % BLOCK:
             out[name] = tensor.half().contiguous()
             continue
@@ -34,13 +42,18 @@ def unpack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """What `pack` stored, in float32; tensors of other files as they are.
 
     Raises:
-        ValueError: an int8 tensor without fitting scales.
+        ValueError: an int8 tensor without fitting scales, codes without a fitting codebook.
     """
     out: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
-        if name.endswith(SCALES) and name.removesuffix(SCALES) in tensors:
+        if any(name.endswith(p) and name.removesuffix(p) in tensors for p in (SCALES, CODEBOOK, SCALE)):
             continue
-        if tensor.dtype is torch.int8:
+        if tensor.dtype is torch.uint8:
+            book, scale = tensors.get(name + CODEBOOK), tensors.get(name + SCALE)
+            if book is None or scale is None or book.dim() != 3 or len(book) != tensor.shape[1]:
+                raise ValueError(f"tensor {name!r} is codes without a codebook for each of its columns")
+            out[name] = WordCodes(tensor, book, float(scale)).table()
+        elif tensor.dtype is torch.int8:
             scales = tensors.get(name + SCALES)
             if scales is None or scales.numel() * BLOCK != tensor.numel():
                 raise ValueError(f"tensor {name!r} is int8 without a scale for each {BLOCK} of its values")

@@ -25,8 +25,10 @@ from models.heads import PairClassifier, PretrainingHead, SpanQA, TokenClassifie
 from models.layers import Encoder
 from models.matcher_settings import MatcherSettings
 from models.sentence_modules import read_object
+from models.word_codes import looks_coded
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
+_WORDS = "word_embeddings.weight"
 SENTENCEPIECE_FILE = "spiece.model"  # in the place of vocab.txt
 # `transformers` calls a class by the family's name and the head's.
 _FAMILIES = {
@@ -62,6 +64,8 @@ def shipped_directory(name: str = SHIPPED_MATCHERS[0]) -> Path:
 def load_pretrained(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> nn.Module:
     """Load a directory of ours or of `transformers` (`models.config.MODEL_TYPES`), in eval mode and float32.
 
+    Word embeddings that are product codes (`models.word_codes`) are not trained any further.
+
     The head follows from the tensors in the file and from `architectures` in config.json. With `num_labels` a
     bare encoder gets a fresh pair classifier (and a fresh pooler where the file has none), drawn from `seed`.
 
@@ -95,6 +99,8 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     with torch.no_grad():
         for name, parameter in expected.items():
             parameter.copy_(tensors.get(name, parameter))
+            if name.endswith(_WORDS) and looks_coded(parameter):
+                parameter.requires_grad_(False)
     return model.eval()
 
 

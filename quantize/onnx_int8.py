@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from models.word_codes import ENTRIES, WordCodes, can_be_coded, find_codes, group_size, product_codes
 from quantize.product_noise import (
     ProductForm,
     RangeMeter,
@@ -227,17 +229,24 @@ class _Rewriter:
         return node, (weight.sum(axis=0, dtype=np.int64) * steps).astype(np.float32)
 
     def replace_lookups(self) -> None:
-        """Embedding tables in int8 with a scale per row; only the rows looked up are made float."""
+        """Embedding tables in int8, by rows with scales or as product codes; only rows looked up: float."""
         from onnx import TensorProto, helper, numpy_helper
 
         nodes: list[Any] = []
+        bits = self.recipe.word_bits
         for node in self.graph.node:
             table = self.constants.get(node.input[0]) if node.op_type == "Gather" else None
             if table is None or table.data_type != TensorProto.FLOAT or len(table.dims) != 2:
                 nodes.append(node)
                 continue
-            rows, steps = quantise_columns(numpy_helper.to_array(table).T, 8)
-            name = node.output[0]
+            name, values = node.output[0], torch.from_numpy(numpy_helper.to_array(table).copy())
+            words = find_codes(values)
+            if words is None and bits != 8 and can_be_coded(values, bits):
+                words = product_codes(values, torch.ones(len(values)), group_size(bits))
+            if words is not None:
+                nodes += self._coded_lookup(node, words)
+                continue
+            rows, steps = quantise_columns(values.numpy().T, 8)
             tables = self._add(f"{name}.rows", rows.T), self._add(f"{name}.scales", steps[:, None])
             names = [f"{name}.int8", f"{name}.float", f"{name}.scale"]
             nodes += [
@@ -247,6 +256,27 @@ class _Rewriter:
                 helper.make_node("Mul", names[1:], [name]),
             ]
         self._finish(nodes)
+
+    def _coded_lookup(self, node: Any, words: WordCodes) -> list[Any]:
+        """Ids (B, S) → codes (B, S, G) → their places in all codebooks → (B, S, G, E/G) → (B, S, E)."""
+        from onnx import TensorProto, helper
+
+        name, (_, groups), size = node.output[0], words.codes.shape, words.codebook.shape[2]
+        begins = np.arange(groups, dtype=np.int64) * ENTRIES
+        books = words.codebook.numpy().reshape(groups * ENTRIES, size)
+        back = np.array([0, 0, groups * size], np.int64)  # 0: as it is
+        made = [f"{name}.{part}" for part in ("own", "whole", "places", "parts", "float", "scaled")]
+        return [
+            helper.make_node(
+                "Gather", [self._add(f"{name}.codes", words.codes.numpy()), node.input[1]], made[:1]
+            ),
+            helper.make_node("Cast", made[:1], made[1:2], to=TensorProto.INT64),
+            helper.make_node("Add", [made[1], self._add(f"{name}.begins", begins)], made[2:3]),
+            helper.make_node("Gather", [self._add(f"{name}.codebook", books), made[2]], made[3:4]),
+            helper.make_node("Cast", made[3:4], made[4:5], to=TensorProto.FLOAT),
+            helper.make_node("Mul", [made[4], self._add(f"{name}.scale", np.float32(words.scale))], made[5:]),
+            helper.make_node("Reshape", [made[5], self._add("words.shape", back)], [name]),
+        ]
 
     def _matrix(self, node: Any) -> NDArray[np.float32]:
         """The constant of a product as (in, out)."""

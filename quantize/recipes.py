@@ -11,6 +11,7 @@ from mobilebert_runtime.errors import OptionError
 
 TARGETS = ("tflite", "onnx")
 QUANTS = ("none", "fp16", "dynamic", "int8", "int16x8")
+WORD_BITS = (8, 4, 2)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Recipe:
     activations: str
     # "float32"; "float16"; "int8-rows": int8 with a scale per row, which the runtime multiplies in;
     # "int8-scaled": the same numbers, but the scales are a table of their own, which the oldest runtimes can
-    # look up too.
+    # look up too. In an int8 recipe a table that is product codes (`models.word_codes`) is stored as these.
     embeddings: str
     # The operators that compute in integers, as the target calls them; with static ranges all others stay
     # float, and so does the last linear layer: its outputs are the logits.
@@ -69,6 +70,8 @@ class Recipe:
     # Linear layers that int8 would give less signal over noise than this (`quantize.product_noise`), dB, get
     # the next finer form: dynamic ranges where others have static ones, float where others have dynamic ones.
     noise_limit_db: float | None = None
+    # Of a number of the word embeddings: 8, or 4 or 2 as product codes.
+    word_bits: int = 8
 
     @property
     def name(self) -> str:
@@ -231,9 +234,10 @@ FALLBACKS: dict[str, tuple[Recipe, ...]] = {
 
 
 def recipes_to_try(recipe: Recipe) -> tuple[Recipe, ...]:
-    """A recipe, and those that are tried in its place, the fastest first, all with its tolerance."""
+    """A recipe, and those that are tried in its place, the fastest first, with its tolerance and bits."""
+    tolerance, bits = recipe.tolerance, recipe.word_bits
     others = FALLBACKS.get(recipe.name, ())
-    return (recipe, *(replace(other, tolerance=recipe.tolerance) for other in others))
+    return (recipe, *(replace(other, tolerance=tolerance, word_bits=bits) for other in others))
 
 
 def find_recipe(target: str, quant: str) -> Recipe:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 # The oldest version of EMBEDDING_LOOKUP that reads int8 rows into float ones: TFLite 1.14.
-_INT8_LOOKUP = 3
+INT8_LOOKUP = 3
 
 
 def scale_looked_up_rows(model: Any) -> None:
@@ -24,19 +24,19 @@ def scale_looked_up_rows(model: Any) -> None:
         producer = {int(op.outputs[0]): op for op in graph.operators}
         operators = []
         for op in graph.operators:
-            unpacked = producer.get(int(op.inputs[1])) if _code(model, op) == lookup else None
-            if unpacked is None or _code(model, unpacked) != unpack:
+            unpacked = producer.get(int(op.inputs[1])) if code_of(model, op) == lookup else None
+            if unpacked is None or code_of(model, unpacked) != unpack:
                 operators.append(op)
                 continue
             table = graph.tensors[unpacked.inputs[0]]
             if table.buffer not in scales_of:
                 scales = np.asarray(table.quantization.scale, np.float32)
                 scales_of[table.buffer] = len(model.buffers)
-                model.buffers.append(_new(schema.BufferT, data=scales.view(np.uint8)))
+                model.buffers.append(made(schema.BufferT, data=scales.view(np.uint8)))
             operators += _scaled_lookup(model, graph, op, unpacked, scales_of[table.buffer])
         used = {int(tensor) for op in operators for tensor in op.inputs}
         graph.operators = [
-            op for op in operators if _code(model, op) != unpack or used & set(map(int, op.outputs))
+            op for op in operators if code_of(model, op) != unpack or used & set(map(int, op.outputs))
         ]
 
 
@@ -52,7 +52,7 @@ def _scaled_lookup(model: Any, graph: Any, op: Any, unpacked: Any, scales: int) 
     scale_table.shape = [table.shape[0], 1]
     first = len(graph.tensors)
     graph.tensors += [rows, row_scales, scale_table]
-    table.quantization = _new(
+    table.quantization = made(
         schema.QuantizationParametersT,
         scale=np.ones(1, np.float32),
         zeroPoint=np.zeros(1, np.int64),
@@ -61,21 +61,21 @@ def _scaled_lookup(model: Any, graph: Any, op: Any, unpacked: Any, scales: int) 
     ids, builtin = op.inputs[0], schema.BuiltinOperator
     product = schema.MulOptionsT()
     return [
-        _new(
+        made(
             schema.OperatorT,
-            opcodeIndex=_opcode(model, builtin.EMBEDDING_LOOKUP, _INT8_LOOKUP),
+            opcodeIndex=opcode(model, builtin.EMBEDDING_LOOKUP, INT8_LOOKUP),
             inputs=np.array([ids, unpacked.inputs[0]], np.int32),
             outputs=np.array([first], np.int32),
         ),
-        _new(
+        made(
             schema.OperatorT,
-            opcodeIndex=_opcode(model, builtin.EMBEDDING_LOOKUP, 1),
+            opcodeIndex=opcode(model, builtin.EMBEDDING_LOOKUP, 1),
             inputs=np.array([ids, first + 2], np.int32),
             outputs=np.array([first + 1], np.int32),
         ),
-        _new(
+        made(
             schema.OperatorT,
-            opcodeIndex=_opcode(model, builtin.MUL, 1),
+            opcodeIndex=opcode(model, builtin.MUL, 1),
             inputs=np.array([first, first + 1], np.int32),
             outputs=np.array(op.outputs, np.int32),
             builtinOptionsType=schema.BuiltinOptions.MulOptions,
@@ -84,12 +84,13 @@ def _scaled_lookup(model: Any, graph: Any, op: Any, unpacked: Any, scales: int) 
     ]
 
 
-def _code(model: Any, op: Any) -> int:
+def code_of(model: Any, op: Any) -> int:
+    """Builtin operator code of an operator."""
     code = model.operatorCodes[op.opcodeIndex]
     return int(max(code.builtinCode, code.deprecatedBuiltinCode))
 
 
-def _opcode(model: Any, kind: int, version: int) -> int:
+def opcode(model: Any, kind: int, version: int) -> int:
     """Number of an operator code of the file, added where it is missing."""
     from ai_edge_litert import schema_py_generated as schema
 
@@ -97,12 +98,12 @@ def _opcode(model: Any, kind: int, version: int) -> int:
         if max(code.builtinCode, code.deprecatedBuiltinCode) == kind and code.version == version:
             return number
     model.operatorCodes.append(
-        _new(schema.OperatorCodeT, builtinCode=kind, deprecatedBuiltinCode=kind, version=version)
+        made(schema.OperatorCodeT, builtinCode=kind, deprecatedBuiltinCode=kind, version=version)
     )
     return len(model.operatorCodes) - 1
 
 
-def _new(kind: Any, **fields: Any) -> Any:
+def made(kind: Any, **fields: Any) -> Any:
     """An object of the schema with some fields set."""
     made = kind()
     for name, value in fields.items():

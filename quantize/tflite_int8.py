@@ -21,6 +21,7 @@ from quantize.product_noise import (
     too_noisy,
 )
 from quantize.recipes import Recipe
+from quantize.tflite_codes import CODED, look_up_codes, mark_coded_lookups
 from quantize.tflite_embedding import scale_looked_up_rows
 from quantize.tflite_file import write_compact
 from quantize.tflite_graph import TfliteGraph
@@ -30,6 +31,7 @@ Ranges = dict[str, TensorRange]
 # The quantiser chooses operators by the names of their results: ours that shall be integer begin with this
 # while it works.
 _MARK = "integer:"
+_NOT_CODED = f"^(?!{CODED})"
 
 
 def quantize_tflite(
@@ -56,6 +58,7 @@ def quantize_tflite(
     from ai_edge_quantizer import qtyping, quantizer
 
     model = fb.read_model(str(source))
+    mark_coded_lookups(model, recipe.word_bits)
     graphs = TfliteGraph.all_of(model)
     ranges: Ranges = {}
     if recipe.needs_calibration and calibration is not None:
@@ -82,9 +85,9 @@ def quantize_tflite(
         else:
             work.add_dynamic_config(f"^{_MARK}", operation.ALL_SUPPORTED, num_bits=8)
         if recipe.embeddings == "int8-rows":
-            work.add_dynamic_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
+            work.add_dynamic_config(_NOT_CODED, operation.EMBEDDING_LOOKUP, num_bits=8)
         else:
-            work.add_weight_only_config(".*", operation.EMBEDDING_LOOKUP, num_bits=8)
+            work.add_weight_only_config(_NOT_CODED, operation.EMBEDDING_LOOKUP, num_bits=8)
         found = None
         if recipe.static_ranges and calibration is not None:
             found = _quantiser_ranges(work, graphs, calibration, ranges)
@@ -261,6 +264,7 @@ def _finish(path: Path, *, dynamic: bool) -> None:
 
     model = fb.read_model(str(path))
     scale_looked_up_rows(model)
+    look_up_codes(model)
     for number, graph in enumerate(model.subgraphs):
         for tensor in graph.tensors:
             # No runtime reads them; whoever looks at the file looks at the first graph.

@@ -27,6 +27,7 @@ export = command_from(
     texts=opt.TEXTS,
     target=opt.TARGETS,
     quant=opt.QUANTS,
+    word_bits=opt.Number(2, 8),
     seq_len=opt.TOKENS,
     calibration=opt.INPUT_FILE,
     max_accuracy_drop=opt.POINTS,

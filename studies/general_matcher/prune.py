@@ -1,7 +1,8 @@
-"""A smaller network out of all-MiniLM-L6-v2: its attention, fewer feed-forward units, a factorised embedding.
+"""A smaller network out of all-MiniLM-L6-v2: its attention, fewer feed-forward units, smaller embeddings.
 
-The result has the shape of an ALBERT whose layers share nothing: word pieces in E dimensions, normalised,
-widened to the feature map. What is left is fitted, block by block, to what MiniLM computes.
+Word embeddings are product codes of MiniLM's, or, in the shape of an ALBERT whose layers share nothing, have
+E dimensions, which are normalised and widened. What is left is fitted, block by block, to what MiniLM
+computes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from torch import Tensor, nn
 
 from models import EncoderConfig, build
 from models.layers import Encoder, additive_mask
+from models.word_codes import product_codes
 
 RIDGE = 0.05  # of the mean squared activation: how strongly a refitted matrix is held to the old one
+CODED = 4  # columns of the word embeddings in a byte
 EMBEDDING_BATCH, EMBEDDING_RATE = 4096, 3e-3
 
 Batch = dict[str, Tensor]
@@ -31,11 +34,14 @@ def prune(
         config: of the smaller network; its layers are evenly spread over the teacher's.
         counts: (V,) how often each entry of the vocabulary occurs in text.
         texts: padded batches on which activations are looked at.
-        steps: of the embedding's fit.
-        seed: of the embedding's fit.
+        steps: of a factorised embedding's fit.
+        seed: of the embedding's fit or codes.
     """
     student = cast(Encoder, build(config, None, seed=seed))
-    fit_embeddings(teacher, student, counts, steps, seed)
+    if hasattr(student.embeddings, "embedding_hidden_mapping_in"):
+        fit_embeddings(teacher, student, counts, steps, seed)
+    else:
+        code_embeddings(teacher, student, counts, seed)
     kept = spread_layers(len(teacher.layers), config.num_hidden_layers)
     with torch.no_grad():
         reads = [(teacher.embed(**b), student.embed(**b), _mask(teacher, b)) for b in texts]
@@ -65,8 +71,9 @@ def _refit(
 ) -> list[tuple[Tensor, Tensor, Tensor]]:
     """Choose a layer's units, refit its second matrix by least squares, run both layers on.
 
-    The units are those whose activations vary most, times the norm of what they add; the refit makes the sum
-    that the last norm reads the teacher's, errors of the layers below included.
+    The fit makes the sum that the last norm reads the teacher's, errors of the layers below included. From a
+    fit with all units, the one whose loss costs least is taken out, the fit adjusted, and so on until the
+    layer's number is left (optimal brain surgeon, Hassibi and Stork 1992, by units instead of weights).
     """
     contexts = []
     for theirs, ours, mask in reads:
@@ -76,24 +83,62 @@ def _refit(
     theirs, ours = (
         torch.cat([pair[side][keep] for pair, keep in zip(contexts, real, strict=True)]) for side in (0, 1)
     )
-    wide = master.intermediate(theirs)
     first, second = master.intermediate.dense, master.output.dense
-    units = (wide.std(0) * second.weight.norm(dim=0)).topk(layer.intermediate.dense.out_features).indices
-    units = units.sort().values
+    active = _with_ones(master.intermediate(ours))
+    wanted = theirs + second(master.intermediate(theirs)) - ours
+    old = torch.cat([second.weight.t(), second.bias[None]])
+    products = active.t() @ active
+    hold = RIDGE * products.diagonal().mean()
+    inverse = torch.linalg.inv((products + hold * torch.eye(len(products))).double())
+    fitted = inverse @ (active.t() @ wanted + hold * old).double()
+    units = _take_out(fitted, inverse, len(products) - 1 - layer.intermediate.dense.out_features)
     layer.intermediate.dense.weight.copy_(first.weight[units])
     layer.intermediate.dense.bias.copy_(first.bias[units])
-    active = layer.intermediate(ours)
-    active = torch.cat([active, torch.ones_like(active[:, :1])], 1)
-    wanted = theirs + wide @ second.weight.t() + second.bias - ours
-    old = torch.cat([second.weight[:, units].t(), second.bias[None]])
-    hold = RIDGE * active.square().mean() * len(active) * torch.eye(active.shape[1])
-    found = torch.linalg.solve(active.t() @ active + hold, active.t() @ wanted + hold @ old)
-    layer.output.dense.weight.copy_(found[:-1].t())
-    layer.output.dense.bias.copy_(found[-1])
+    layer.output.dense.weight.copy_(fitted[units].t())
+    layer.output.dense.bias.copy_(fitted[-1])
     return [
         (master.output(master.intermediate(a), a), layer.output(layer.intermediate(b), b), mask)
         for (a, b), (_, _, mask) in zip(contexts, reads, strict=True)
     ]
+
+
+def _with_ones(x: Tensor) -> Tensor:
+    return torch.cat([x, torch.ones_like(x[:, :1])], 1)
+
+
+def _take_out(fitted: Tensor, inverse: Tensor, count: int) -> Tensor:
+    """Take `count` units out of a least-squares fit, in place; returns the numbers of those that stay.
+
+    Args:
+        fitted: (U + 1, H), what each unit and, in the last row, the constant adds.
+        inverse: (U + 1, U + 1), inverse of the units' products.
+        count: units to take out.
+    """
+    there = torch.ones(len(fitted), dtype=torch.bool)
+    for _ in range(count):
+        loss = fitted.square().sum(1) / inverse.diagonal()
+        loss[~there] = torch.inf
+        loss[-1] = torch.inf  # the constant stays
+        unit = int(loss.argmin())
+        column = inverse[unit].clone()
+        fitted.addr_(column, fitted[unit].clone(), alpha=-1 / float(column[unit]))
+        inverse.addr_(column, column, alpha=-1 / float(column[unit]))
+        inverse[unit, unit] = 1.0  # its row and column are zero now
+        there[unit] = False
+    return there[:-1].nonzero()[:, 0]
+
+
+def code_embeddings(teacher: Encoder, student: Encoder, counts: np.ndarray, seed: int) -> None:
+    """Give a student of the teacher's width its embeddings, the words as product codes, which stay."""
+    ours, theirs = student.embeddings, teacher.embeddings
+    share = torch.from_numpy((counts + 0.5) ** 0.6).float()
+    coded = product_codes(theirs.word_embeddings.weight, share / share.sum(), CODED, seed=seed)
+    with torch.no_grad():
+        ours.word_embeddings.weight.copy_(coded.table())
+        rows = len(ours.position_embeddings.weight)
+        ours.position_embeddings.weight.copy_(theirs.position_embeddings.weight[:rows])
+        ours.token_type_embeddings.weight.copy_(theirs.token_type_embeddings.weight)
+    ours.LayerNorm.load_state_dict(theirs.LayerNorm.state_dict())
 
 
 def fit_embeddings(teacher: Encoder, student: Encoder, counts: np.ndarray, steps: int, seed: int) -> None:

@@ -47,7 +47,7 @@ from studies.general_matcher.trunk import HELD, Targets, embed, sentence_vectors
 
 STAGES = ("joint", "vectors")
 TRANSFER_SIZE = 48  # texts a batch of joint
-PRUNED_ON, SEEN = 1500, 12_000  # texts whose activations choose what stays, and whose words are counted
+PRUNED_ON, SEEN = 2000, 12_000  # texts whose activations choose what stays, and whose words are counted
 EMBEDDING_STEPS = 600
 
 
@@ -186,6 +186,7 @@ class Lessons:
             near = near_texts(self.cache, draw)
             labelled = window(targets.rows, known.lengths, size, (seed, 9, step), near)
             plain = window(known.usable, known.lengths, size, (seed, 10, step), near)
+            labelled = [rows[targets.there[rows]] for rows in labelled]  # near texts may have no label
             count = round(WINDOW * fresh)
             both = labelled[: WINDOW - count] + [-1 - rows for rows in plain[:count]]
             draw.shuffle(both)

@@ -21,6 +21,7 @@ from rich.console import Console
 import models
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.exporter import export
+from models.word_codes import product_codes
 
 SEQ_LEN = 64
 BUCKETS = (32, SEQ_LEN)
@@ -81,6 +82,18 @@ def artefact(target: str, quant: str) -> Path:
     return _made_once(f"{target}-{quant}", functools.partial(report, target, quant))
 
 
+@functools.cache
+def coded_artefact(target: str) -> Path:
+    """The same in int8, of a model whose word embeddings are product codes of two bits a number.
+
+    Without exact rewrites, which give such a network another table.
+    """
+    model = _made_once("coded-model", _write_coded)
+    return _made_once(
+        f"{target}-coded", lambda out: report(target, "int8", out, model=str(model), simplify=False)
+    )
+
+
 def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]:
     """Export the small matcher and return its report."""
     request = ExportRequest(
@@ -89,6 +102,15 @@ def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]
         | options
     )
     return export(request, Console(quiet=True))
+
+
+def _write_coded(folder: Path) -> None:
+    model = models.load_classifier(model_directory())
+    with torch.no_grad():
+        words = model.encoder.embeddings.word_embeddings.weight
+        words.copy_(product_codes(words, torch.ones(len(words)), 4).table())
+    settings = models.MatcherSettings(threshold=0.0)
+    models.save_pretrained(model, folder, tokenizer_from=model_directory(), settings=settings)
 
 
 def _write_model(seed: int, folder: Path) -> None:

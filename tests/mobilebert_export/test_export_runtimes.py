@@ -117,6 +117,12 @@ def test_tflite_runs_in_tflite_runtime_2_14(oldest):
     assert agree(oldest, "tflite", "int16x8", 0.1) == "tflite-runtime"
 
 
+def test_product_codes_of_words_run_in_the_oldest_runtimes(oldest):
+    pairs = samples.verification_pairs()[:30]
+    for target, runtime in (("tflite", "tflite-runtime"), ("onnx", "onnxruntime")):
+        assert folder_agrees(oldest, small_matcher.coded_artefact(target), pairs, 0.1) == runtime
+
+
 def test_all_four_lengths_of_the_default_export_run_in_tflite_runtime_2_14(oldest, tmp_path):
     folder, pairs = tmp_path / "four", samples.verification_pairs()[:60]
     made = small_matcher.report(
