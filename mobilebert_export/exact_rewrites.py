@@ -1,8 +1,7 @@
-"""What a network goes through before conversion: Kronecker lowering, exact rewrites, equalised ranges."""
+"""What a network goes through before conversion: Kronecker lowering, exact rewrites, ranges, rounding."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +20,12 @@ PROOF_PAIRS = 4
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The network to convert, and the `rewrites` and `kronecker` parts of report.json."""
+    """The network to convert, and the `rewrites`, `kronecker` and `weight_rounding` parts of report.json."""
 
     network: Any
     report: dict[str, Any] | None
     kronecker: "Sequence[LoweredLayer]" = ()
+    rounding: dict[str, float] | None = None
 
 
 def lower_kronecker(
@@ -39,7 +39,7 @@ def lower_kronecker(
 
 
 def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded | None) -> Rewritten:
-    """Simplify a network for conversion, as suits its recipe; with static 8-bit ranges also equalise it.
+    """Simplify a network for conversion; with static 8-bit ranges also equalise it.
 
     Args:
         network: the trained pair classifier, which stays as it is.
@@ -51,14 +51,12 @@ def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded |
         AlgebraError: a rewrite changed the function.
     """
     from quantize.algebra import simplify
-    from quantize.algebra.norms import INT8_SPREAD_LIMIT
     from quantize.algebra.work import count_work
     from quantize.equalisation import equalise
 
     seq_len = proof["input_ids"].shape[1]
     few = {name: values[:PROOF_PAIRS] for name, values in proof.items()}
-    spread_limit = INT8_SPREAD_LIMIT if recipe.activation_bits == 8 else math.inf
-    simplified = simplify(network, proof=few, spread_limit=spread_limit)
+    simplified = simplify(network, proof=few)
     work = {"before": count_work(network, seq_len), "after": count_work(simplified.network, seq_len)}
     report: dict[str, Any] = {
         "passes": [done.to_json() for done in simplified.passes],
@@ -69,3 +67,22 @@ def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded |
         return Rewritten(simplified.network, report)
     equalised = equalise(simplified.network, calibration)
     return Rewritten(equalised.network, report | {"equalisation": equalised.report})
+
+
+def rounded(before: Rewritten, recipe: Recipe, calibration: Encoded) -> Rewritten:
+    """The same with weights on the integer grid of a recipe that has int8 weights.
+
+    Args:
+        before: what was done to the network so far.
+        recipe: how the artefact will be quantised.
+        calibration: encoded texts, int32 (N, S) by input name.
+    """
+    from quantize.weight_rounding import round_weights
+
+    keep = [
+        name
+        for name, _ in before.network.named_modules()
+        if recipe.float_embedding_layer and name.endswith("embedding_transformation")
+    ]
+    done = round_weights(before.network, calibration, recipe.weight_bits, keep)
+    return replace(before, network=done.network, rounding=done.report)

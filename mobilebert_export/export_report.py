@@ -39,6 +39,7 @@ def write_report(
     latency: dict[str, Any] | None,
     rewrites: dict[str, Any] | None = None,
     kronecker: "Sequence[LoweredLayer]" = (),
+    rounding: dict[str, float] | None = None,
 ) -> dict[str, Any]:
     """Write report.json and report.md into an artefact folder.
 
@@ -51,6 +52,7 @@ def write_report(
         latency: from `exporter.measure_pair`, or None where there is no pair to measure.
         rewrites: from `exact_rewrites.rewrite`, or None where the network was converted as it was.
         kronecker: lowering of each Kronecker layer, from `kronecker_lowering.lower`; empty for a dense model.
+        rounding: from `quantize.weight_rounding`, or None where weights are not in int8.
 
     Returns:
         The content of report.json.
@@ -73,6 +75,7 @@ def write_report(
         "products": [product.to_json() for product in made.written.products],
         "budget": made.written.budget and made.written.budget.to_json(),
         "rewrites": rewrites,
+        "weight_rounding": rounding,
         "kronecker": [layer.to_json() for layer in kronecker],
         "made_with": {"python": platform.python_version()} | _versions(_WRITERS),
     }
@@ -113,6 +116,13 @@ def to_markdown(report: dict[str, Any]) -> str:
         ((kind, graph["operators"].get(kind, 0), before.get(kind, 0)) for kind in kinds),
     )
     lines += _rewrite_lines(report["rewrites"])
+    if rounding := report["weight_rounding"]:
+        lines += [
+            f"Weights of {rounding['layers']:.0f} linear layers are rounded so that outputs change least.",
+            f"Error over signal of a layer, on average: {rounding['noise']:.1e}",
+            f"(to the nearest weights: {rounding['noise_nearest']:.1e}).",
+            "",
+        ]
     lines += _kronecker_lines(report["kronecker"])
     runtimes = ", ".join(f"{name} ≥ {version}" for name, version in report["minimum_runtime"].items())
     made = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())

@@ -106,9 +106,10 @@ class ExportRequest:
                 "--max-accuracy-drop: only --quant int8 and int16x8 can be mixed with float, "
                 f"not {recipe.name}"
             )
-        if self.calibration is not None and not recipe.static_ranges:
+        if self.calibration is not None and not recipe.needs_calibration:
             raise OptionError(
-                f"--calibration is only read by --quant int8 and int16x8; {recipe.name} measures no ranges"
+                "--calibration is only read by --quant dynamic, int8 and int16x8; "
+                f"{recipe.name} measures nothing"
             )
         if self.opset not in OPSETS:
             raise OptionError(f"--opset {self.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")

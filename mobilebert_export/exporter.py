@@ -20,7 +20,7 @@ from mobilebert_export.accuracy_budget import meet_budget, products_by_harm, rea
 from mobilebert_export.artefact_check import ArtefactCheck, Checked
 from mobilebert_export.artefact_folder import check_output, new_folder, write_checksums
 from mobilebert_export.console import silenced, step
-from mobilebert_export.exact_rewrites import PROOF_PAIRS, Rewritten, lower_kronecker, rewrite
+from mobilebert_export.exact_rewrites import PROOF_PAIRS, Rewritten, lower_kronecker, rewrite, rounded
 from mobilebert_export.export_report import write_report
 from mobilebert_export.export_request import DEFAULT_WORD_BITS, ExportRequest
 from mobilebert_export.loading import LoadedModel, artefact_card, load_model
@@ -81,6 +81,7 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
                 latency=latency,
                 rewrites=rewritten.report,
                 kronecker=rewritten.kronecker,
+                rounding=rewritten.rounding,
             )
         write_checksums(folder)
         sign(folder, request.sign)
@@ -126,7 +127,7 @@ def calibration_texts(given: list[Pair] | None, card: ArtefactCard) -> Sequence[
 
 
 def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Console) -> Rewritten:
-    """The network to convert: Kronecker layers lowered and, with --simplify, rewritten exactly.
+    """The network to convert: Kronecker layers lowered, rewritten exactly with --simplify, rounded for int8.
 
     Raises:
         OptionError: --kronecker for a network that has no Kronecker layers.
@@ -136,12 +137,16 @@ def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Conso
     lowered, layers = lower_kronecker(inputs.model.network, request.kronecker, inputs.recipe, lengths)
     if request.kronecker != "auto" and not layers:
         raise OptionError(f"--kronecker {request.kronecker}: {request.model} has no Kronecker layers")
-    if not request.simplify:
-        return Rewritten(lowered, None, layers)
-    with step(console, "Rewrite exactly"):
-        texts = samples.verification_texts(inputs.card.task, inputs.card.texts)[:PROOF_PAIRS]
-        proof = network_inputs(texts, inputs.model.tokenizer, request.seq_len, inputs.card.inputs)
-        return replace(rewrite(lowered, inputs.recipe, proof, inputs.calibration), kronecker=layers)
+    done = Rewritten(lowered, None)
+    if request.simplify:
+        with step(console, "Rewrite exactly"):
+            texts = samples.verification_texts(inputs.card.task, inputs.card.texts)[:PROOF_PAIRS]
+            proof = network_inputs(texts, inputs.model.tokenizer, request.seq_len, inputs.card.inputs)
+            done = rewrite(lowered, inputs.recipe, proof, inputs.calibration)
+    if inputs.recipe.weights == "int8" and inputs.calibration is not None:
+        with step(console, "Round weights"):
+            done = rounded(done, inputs.recipe, inputs.calibration)
+    return replace(done, kronecker=layers)
 
 
 def write_plain(

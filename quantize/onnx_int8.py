@@ -50,11 +50,11 @@ def quantize_onnx(
         source: float model.
         target: file to write.
         recipe: one of `quantize.recipes.RECIPES` with target "onnx".
-        calibration: encoded pairs, int32 (N, S) by input name; needed when `recipe.needs_calibration`.
+        calibration: encoded pairs, int32 (N, S) by input name; needed when `recipe.needs_ranges`.
         keep_float: numbers of products (`product_audit`) that stay in float; only with static ranges.
 
     Returns:
-        How each linear layer is computed; empty for a recipe that needs no calibration.
+        How each linear layer is computed; empty for a recipe that needs no ranges.
     """
     import onnx
 
@@ -64,7 +64,7 @@ def quantize_onnx(
     ranges: dict[str, TensorRange] = {}
     forms: tuple[ProductForm, ...] = ()
     chosen = {node.output[0]: "dynamic" for node in layers.values()}
-    if recipe.needs_calibration:
+    if recipe.needs_ranges:
         watched = {name for node in layers.values() for name in (node.input[0], node.output[0])}
         ranges = measure_ranges(proto, watched, calibration or {})
         forms = work.forms(layers, ranges, keep_float)

@@ -84,9 +84,14 @@ class Recipe:
         return self.activations.endswith("-static")
 
     @property
-    def needs_calibration(self) -> bool:
+    def needs_ranges(self) -> bool:
         """Whether activation ranges must be measured on text: to compute with, or to find noisy layers."""
         return self.static_ranges or self.noise_limit_db is not None
+
+    @property
+    def needs_calibration(self) -> bool:
+        """Whether text must be read: for ranges, or to round weights by what they are multiplied with."""
+        return self.needs_ranges or self.weights == "int8"
 
     @property
     def activation_bits(self) -> int:

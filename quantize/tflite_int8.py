@@ -48,11 +48,11 @@ def quantize_tflite(
         target: file to write.
         recipe: one of `quantize.recipes.RECIPES` with target "tflite".
         calibration: encoded pairs, int32 (N, S) by input name, S the largest sequence length; needed when
-            `recipe.needs_calibration`.
+            `recipe.needs_ranges`.
         keep_float: numbers of products (`product_audit`) that stay in float whatever the recipe says.
 
     Returns:
-        How each product is computed; empty for a recipe that needs no calibration.
+        How each product is computed; empty for a recipe that needs no ranges.
     """
     from ai_edge_litert.tools import flatbuffer_utils as fb
     from ai_edge_quantizer import qtyping, quantizer
@@ -61,7 +61,7 @@ def quantize_tflite(
     mark_coded_lookups(model, recipe.word_bits)
     graphs = TfliteGraph.all_of(model)
     ranges: Ranges = {}
-    if recipe.needs_calibration and calibration is not None:
+    if recipe.needs_ranges and calibration is not None:
         ranges = measure_ranges(source, calibration)
     forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
     floats = {*keep_float, *(form.number for form in forms if form.form == "float")}
@@ -126,7 +126,7 @@ def products(graph: TfliteGraph) -> list[Any]:
 def product_forms(
     model: Any, graph: TfliteGraph, recipe: Recipe, ranges: Ranges, keep_float: Collection[int]
 ) -> tuple[ProductForm, ...]:
-    """How each product of a recipe that needs calibration is to be computed: in integers, or in float.
+    """How each product of a recipe that needs ranges is to be computed: in integers, or in float.
 
     Args:
         model: the parsed file.

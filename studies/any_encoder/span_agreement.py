@@ -3,8 +3,9 @@
     R=results/any_encoder
     python -m studies.any_encoder.span_agreement runs/reader/tflite-none --out $R/spans.json
 
-An answer is the same where it begins and ends at the same characters. The integer files are made of the float
-one without verification, so that readers which an export would refuse are measured too.
+An answer is the same where it begins and ends at the same characters; with --may-be-none it may be empty, as
+SQuAD 2.0 asks of readers that learned from questions without an answer. The integer files are made of the
+float one without verification, so that readers which an export would refuse are measured too.
 """
 
 from __future__ import annotations
@@ -29,19 +30,20 @@ def main(
     reference: Annotated[Path, Argument(help="Artefact folder of the float reader.")],
     out: Annotated[Path, Option(help="JSON file of the record.")],
     squad: Annotated[Path, Option(help="A file in SQuAD's JSON.")] = SQUAD,
+    may_be_none: Annotated[bool, Option("--may-be-none", help="Let an answer be empty.")] = False,
     threads: Threads = 1,
     force: Force = False,
 ) -> None:
     """Quantise the reader, answer every question and write how many answers are the float reader's."""
     check_outputs(out, force=force)
     asked = questions(squad)
-    expected = spans(reference, asked, threads)
+    expected = spans(reference, asked, may_be_none, threads)
     found: dict[str, Any] = {}
     for name, quantise in QUANTISERS.items():
         folder = reference.with_name(f"{reference.name}.{name}")
         if not folder.is_dir():
             quantise_copy(reference, folder, quantise)
-        answered = spans(folder, asked, threads)
+        answered = spans(folder, asked, may_be_none, threads)
         same = {title: [answered[key] == expected[key] for key, *_ in rows] for title, rows in asked.items()}
         counts = {title: {"questions": len(row), "same": sum(row)} for title, row in same.items()}
         every = [one for row in same.values() for one in row]
@@ -65,11 +67,14 @@ def questions(squad: Path) -> dict[str, list[tuple[str, str, str]]]:
     }
 
 
-def spans(folder: Path, asked: dict[str, list[tuple[str, str, str]]], threads: int) -> dict[str, Span]:
+def spans(
+    folder: Path, asked: dict[str, list[tuple[str, str, str]]], may_be_none: bool, threads: int
+) -> dict[str, Span]:
     """First and last character of the best answer by the question's id."""
     reader = QuestionAnswerer.load(folder, threads)
     rows = [row for article in asked.values() for row in article]
-    answers = reader.answer([(question, context) for _, question, context in rows])
+    asked_of = [(question, context) for _, question, context in rows]
+    answers = reader.answer(asked_of, may_be_none=may_be_none)
     return {row[0]: (answer.start, answer.end) for row, answer in zip(rows, answers, strict=True)}
 
 
