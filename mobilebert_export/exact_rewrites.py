@@ -1,5 +1,6 @@
 """What a network goes through before conversion: Kronecker lowering, exact rewrites, ranges, rounding."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ def lower_kronecker(
 
 
 def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded | None) -> Rewritten:
-    """Simplify a network for conversion; with static 8-bit ranges also equalise it.
+    """Simplify a network for conversion, as suits its recipe; with static 8-bit ranges also equalise it.
 
     Args:
         network: the trained pair classifier, which stays as it is.
@@ -51,12 +52,14 @@ def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded |
         AlgebraError: a rewrite changed the function.
     """
     from quantize.algebra import simplify
+    from quantize.algebra.norms import INT8_SPREAD_LIMIT
     from quantize.algebra.work import count_work
     from quantize.equalisation import equalise
 
     seq_len = proof["input_ids"].shape[1]
     few = {name: values[:PROOF_PAIRS] for name, values in proof.items()}
-    simplified = simplify(network, proof=few)
+    spread_limit = INT8_SPREAD_LIMIT if recipe.activation_bits == 8 else math.inf
+    simplified = simplify(network, proof=few, spread_limit=spread_limit)
     work = {"before": count_work(network, seq_len), "after": count_work(simplified.network, seq_len)}
     report: dict[str, Any] = {
         "passes": [done.to_json() for done in simplified.passes],

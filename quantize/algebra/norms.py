@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -11,15 +13,18 @@ from quantize.algebra.streams import Basis, Stream, affine, change_basis, find_s
 # A stream's scale may drift this far from 1, either way, before one explicit multiplication sets it back: the
 # normal numbers of float16. A trained stream stays within 2⁻⁷ to 2⁷; beyond lies a γ next to zero.
 SCALE_LIMIT = 2.0**14
+# For int8: how far a stream's channels may drift apart. One step serves all of them, of a tensor or of a row.
+INT8_SPREAD_LIMIT = 4.0
 
 
-def fold_no_norm(network: nn.Module) -> tuple[dict[str, int], list[str]]:
+def fold_no_norm(network: nn.Module, spread_limit: float = math.inf) -> tuple[dict[str, int], list[str]]:
     """NoNorm is affine: γ ∘ (x + W·h + b) + β. Kept in the basis x = s ∘ x̃ + t, it costs nothing.
 
     Every version takes s' = γ ∘ s and t' = β (`streams.change_basis`): what writes the stream is divided by
-    s, what reads it is multiplied by it. Where a γ is zero or would take |s| out of [1 / SCALE_LIMIT,
-    SCALE_LIMIT] the stream is set back to s' = 1 by one explicit multiplication with γ ∘ s; the last version
-    is divided by nothing and needs none. A bare encoder keeps its feature map, which is its output.
+    s, what reads it is multiplied by it. Where a γ is zero, would take |s| out of [1 / SCALE_LIMIT,
+    SCALE_LIMIT] or its largest beyond `spread_limit` times its least, the stream is set back to s' = 1 by one
+    explicit multiplication with γ ∘ s; the last version is divided by nothing and needs none. A bare encoder
+    keeps its feature map, which is its output.
 
     Returns:
         Counts of what changed, and the streams left as they were, with the reason.
@@ -33,7 +38,7 @@ def fold_no_norm(network: nn.Module) -> tuple[dict[str, int], list[str]]:
         if reason := _obstacle(stream):
             skipped.append(f"{stream.name}: {reason}")
             continue
-        change_basis(stream, _telescope(stream))
+        change_basis(stream, _telescope(stream, spread_limit))
         changed["norms folded"] += norms
         changed["explicit multiplications left"] += sum(
             not isinstance(norm, nn.Identity) for norm in stream.norms
@@ -76,7 +81,7 @@ def _obstacle(stream: Stream) -> str | None:
     return "it is the output" if stream.open_end else None
 
 
-def _telescope(stream: Stream) -> list[Basis]:
+def _telescope(stream: Stream, spread_limit: float) -> list[Basis]:
     """The basis of every version in which the norms are 1, but for the explicit multiplications.
 
     The norm of a first version goes into its writer; where tables alone write, they stay as they are and the
@@ -88,13 +93,14 @@ def _telescope(stream: Stream) -> list[Basis]:
     for version in stream.versions[len(bases) :]:
         gamma, beta = affine(version.norm, like)
         scale = gamma * (bases[-1] if bases else plain).scale
-        if version is stream.versions[-1] or _small(scale):
+        if version is stream.versions[-1] or _small(scale, spread_limit):
             bases.append(Basis(scale, beta.clone()))
         else:
             bases.append(Basis(torch.ones_like(like), beta.clone(), multiply=scale))
     return bases
 
 
-def _small(scale: Tensor) -> bool:
+def _small(scale: Tensor, spread_limit: float) -> bool:
     size = scale.abs()
-    return bool(size.min() >= 1 / SCALE_LIMIT and size.max() <= SCALE_LIMIT)
+    least, largest = float(size.min()), float(size.max())
+    return least >= 1 / SCALE_LIMIT and largest <= min(SCALE_LIMIT, spread_limit * least)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
@@ -64,7 +65,11 @@ class Simplified:
 
 
 def simplify(
-    network: nn.Module, *, passes: Sequence[str] = DEFAULT_PASSES, proof: Encoded | None = None
+    network: nn.Module,
+    *,
+    passes: Sequence[str] = DEFAULT_PASSES,
+    proof: Encoded | None = None,
+    spread_limit: float = math.inf,
 ) -> Simplified:
     """A new network with the same inputs and outputs; the one given is left untouched.
 
@@ -75,6 +80,7 @@ def simplify(
         passes: names in `PASSES`, carried out in the order of that table.
         proof: encoded pairs, int32 (N, S) by input name, a handful: after every pass the outputs in float64
             are compared with those before it.
+        spread_limit: of `norms.fold_no_norm`.
 
     Raises:
         OptionError: naming what is known.
@@ -86,7 +92,8 @@ def simplify(
     before = outputs_of(work, proof) if proof is not None else None
     reports = []
     for name in chosen:
-        changed, skipped = PASSES[name](work)
+        fold = name == "fold-no-norm"
+        changed, skipped = fold_no_norm(work, spread_limit) if fold else PASSES[name](work)
         difference = None
         if proof is not None and before is not None:
             after = outputs_of(work, proof)

@@ -37,12 +37,14 @@ COMPARED = {
         ("litert-fp32", "ours-fp32", "time"),
         ("tfconverter-fp32", "ours-fp32", "time"),
         ("litert-dynamic", "ours-dynamic", "time"),
+        ("litert-dynamic", "ours-int8", "time"),
     ),
     "onnx": (
         ("ours-onnx-fp32", "ours-onnx-int8", "time"),
         ("ort-fp32", "ours-onnx-fp32", "time"),
         ("ort-int8", "ours-onnx-int8", "time"),
         ("ort-dynamic", "ours-onnx-dynamic", "time"),
+        ("ort-dynamic", "ours-onnx-int8", "time"),
     ),
 }
 

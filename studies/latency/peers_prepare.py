@@ -87,9 +87,8 @@ def convert_ours(runtime: str) -> None:
         quantise(source, out, find_recipe(runtime, quant), calibration)
 
     for name, quant in OURS[runtime].items():
-        # Ranges are equalised where they are static; the other recipes share one float file.
-        plain = FOLDER / next(other for other, kind in OURS[runtime].items() if kind == "none") / file
-        source = FOLDER / f"equalised.{runtime}" if quant == "int8" else plain
+        # What is quantised is rewritten for its recipe.
+        source = FOLDER / name / file if quant == "none" else FOLDER / f"float-for-{name}.{runtime}"
         _once(source, partial(to_float, quant))
         if quant != "none":
             _once(FOLDER / name / file, partial(to_integers, quant, source))
@@ -140,10 +139,12 @@ def write_check(path: Path) -> None:
     import models
     from mobilebert_export import samples
 
-    encoded = _encode(samples.verification_pairs()[:48])
+    encoded = _encode(samples.verification_pairs())
     with torch.inference_mode():
         inputs = {name: torch.from_numpy(values) for name, values in encoded.items()}
-        logits = models.load_pretrained(MODEL)(**inputs).numpy()
+        network = models.load_pretrained(MODEL)
+        batches = zip(*(tensor.split(16) for tensor in inputs.values()), strict=True)
+        logits = torch.cat([network(**dict(zip(inputs, batch, strict=True))) for batch in batches]).numpy()
     np.savez(path, logits=logits, **encoded)  # type: ignore[arg-type]
 
 

@@ -32,7 +32,7 @@ from mobilebert_export import samples
 from mobilebert_export.decision_changes import compare_decisions
 from mobilebert_export.loading import load_source
 from mobilebert_export.verification import reference_logits
-from mobilebert_runtime.card import read_card, read_recipe
+from mobilebert_runtime.card import ArtefactCard, read_card, read_recipe
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -73,7 +73,7 @@ def main(
     for start in range(0, count, SHARD):
         for folder, card in cards.items():
             for place in chosen:
-                if time.monotonic() < until and runs_on(place, card.target):
+                if time.monotonic() < until and runs_on(place, card):
                     console().print(f"{folder.name}, {place}, pairs from {start}")
                     answers(folder, place, pairs, start)
     expected = {folder: reference(folder, pairs) for folder in artefacts}
@@ -81,16 +81,16 @@ def main(
         row
         for folder in artefacts
         for place in (HERE, OLDEST, *EMULATED)
-        if runs_on(place, cards[folder].target) and (row := compare(folder, place, pairs, expected[folder]))
+        if runs_on(place, cards[folder]) and (row := compare(folder, place, pairs, expected[folder]))
     ]
     about = {"command": command_line(), "pairs": count, "machine": machine.describe()}
     write_json(out.with_suffix(".json"), about | {"rows": rows})
     write_text(out.with_suffix(".md"), page(rows, count))
 
 
-def runs_on(place: str, target: str) -> bool:
-    """Does such a place run files of this kind?"""
-    return place != OLDEST or target == "tflite"
+def runs_on(place: str, card: ArtefactCard) -> bool:
+    """Does such a place run the file? The oldest runtime has no dynamic ranges."""
+    return place != OLDEST or card.minimum_runtime.get("tflite") == OLDEST.rpartition("-")[2]
 
 
 def answers(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: int) -> Floats:

@@ -155,3 +155,21 @@ def test_exported_graph_has_no_norm_left(target, tmp_path):
     assert products_left == products - norms - layers + 1  # every γ and 1/√D gone; a token-type column more
     # β of every norm, the token types, and the biases of keys and values, which here are sums as well.
     assert sums_left == sums - norms - 1 - 2 * layers
+
+
+def test_a_spread_limit_leaves_explicit_multiplications_and_no_channel_drifts_further_than_it():
+    model = build(tiny("mobilebert")).double()
+    wide = torch.linspace(0.5, 1.5, model.encoder.config.hidden_size, dtype=torch.float64)
+    owners = [layer.output.bottleneck for layer in model.encoder.layers]
+    with torch.no_grad():
+        for owner in owners:
+            owner.LayerNorm.weight.copy_(wide)
+
+    def explicit(limit):
+        rewritten = simplify(model, spread_limit=limit).network
+        assert relative_difference(outputs_of(model, encoded()), outputs_of(rewritten, encoded())) < 1e-10
+        return sum(isinstance(part, Multiply) for part in rewritten.modules())
+
+    assert len(owners) > 2
+    found = [explicit(limit) for limit in (9.5, 3.5, 2.5)]  # a norm spreads by 3, two by 9; the last is free
+    assert found == [(len(owners) - 1) // 3, (len(owners) - 1) // 2, len(owners) - 1]
