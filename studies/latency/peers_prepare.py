@@ -69,7 +69,7 @@ def convert_ours(runtime: str) -> None:
     far each file's answers are from PyTorch's is on the page.
     """
     import models
-    from mobilebert_export.exact_rewrites import rewrite
+    from mobilebert_export.exact_rewrites import rewrite, rounded
     from mobilebert_export.export_request import ExportRequest
     from mobilebert_export.writing import quantise, write_float
     from mobilebert_runtime.card import Bucket
@@ -81,6 +81,8 @@ def convert_ours(runtime: str) -> None:
     def to_float(quant: str, out: Path) -> None:
         recipe = find_recipe(runtime, quant)
         rewritten = rewrite(models.load_pretrained(MODEL), recipe, calibration, calibration)
+        if recipe.weights == "int8":
+            rewritten = rounded(rewritten, recipe, calibration)
         write_float(rewritten.network, out, ExportRequest(out=out, target=runtime, quant=quant), lengths)
 
     def to_integers(quant: str, source: Path, out: Path) -> None:
