@@ -13,7 +13,8 @@ from sklearn.metrics import roc_auc_score
 from studies.general_matcher.texts import held_out_intents, rows
 
 Embed = Callable[[Sequence[str]], np.ndarray]
-SETS = (
+DevSet = tuple[str, str, str, str, int]  # name, file, columns of texts and label, pairs at most
+SETS: tuple[DevSet, ...] = (
     ("sts_dev", "glue/sts-b/dev.tsv", "sentence", "score", 500),
     ("mrpc_dev", "glue/mrpc/dev.tsv", "sentence", "label", 500),
     ("qqp_dev", "qqp/dev.tsv", "question", "label", 500),
@@ -60,10 +61,10 @@ def agreement(similarity: np.ndarray, labels: np.ndarray) -> float:
     return float(spearmanr(similarity, labels).statistic)
 
 
-def development_figures(embed: Embed, data: Path) -> dict[str, float]:
+def development_figures(embed: Embed, data: Path, sets: Sequence[DevSet] = SETS) -> dict[str, float]:
     """Cosine on dev pairs, and the share of dev utterances whose nearest stored text has their intent."""
     found = {}
-    for name, *rest in SETS:
+    for name, *rest in sets:
         left, right, labels = dev_pairs(data, *rest)
         vectors = embed([*left, *right])
         found[name] = round(agreement((vectors[: len(left)] * vectors[len(left) :]).sum(1), labels), 4)
