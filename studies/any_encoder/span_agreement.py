@@ -4,8 +4,9 @@
     python -m studies.any_encoder.span_agreement runs/reader/tflite-none --out $R/spans.json
 
 An answer is the same where it begins and ends at the same characters; with --may-be-none it may be empty, as
-SQuAD 2.0 asks of readers that learned from questions without an answer. The integer files are made of the
-float one without verification, so that readers which an export would refuse are measured too.
+SQuAD 2.0 asks of readers that learned from questions without an answer. Two integer files are made of the
+float one without verification, so that readers which an export would refuse are measured too; --exported
+adds artefacts that `mobilebert export` made.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ def main(
     reference: Annotated[Path, Argument(help="Artefact folder of the float reader.")],
     out: Annotated[Path, Option(help="JSON file of the record.")],
     squad: Annotated[Path, Option(help="A file in SQuAD's JSON.")] = SQUAD,
+    exported: Annotated[
+        list[Path] | None, Option(help="Artefact folder to compare as well; may be given several times.")
+    ] = None,
     may_be_none: Annotated[bool, Option("--may-be-none", help="Let an answer be empty.")] = False,
     threads: Threads = 1,
     force: Force = False,
@@ -39,10 +43,12 @@ def main(
     asked = questions(squad)
     expected = spans(reference, asked, may_be_none, threads)
     found: dict[str, Any] = {}
+    folders = {folder.name: folder for folder in exported or ()}
     for name, quantise in QUANTISERS.items():
-        folder = reference.with_name(f"{reference.name}.{name}")
-        if not folder.is_dir():
-            quantise_copy(reference, folder, quantise)
+        folders[name] = reference.with_name(f"{reference.name}.{name}")
+        if not folders[name].is_dir():
+            quantise_copy(reference, folders[name], quantise)
+    for name, folder in folders.items():
         answered = spans(folder, asked, may_be_none, threads)
         same = {title: [answered[key] == expected[key] for key, *_ in rows] for title, rows in asked.items()}
         counts = {title: {"questions": len(row), "same": sum(row)} for title, row in same.items()}

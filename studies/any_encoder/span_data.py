@@ -1,6 +1,7 @@
 """Articles of a SQuAD file to fine-tune on, and articles kept back, for `mobilebert finetune --task squad`.
 
-Only questions that have an answer: half of so few questions without one teach a reader to give none.
+Only questions that have an answer, unless --all-questions: half of so few questions without one teach a
+reader to give none.
 
 python -m studies.any_encoder.span_data --out runs/squad
 mobilebert finetune --task squad --data runs/squad --out runs/reader --epochs 10 --lr 2e-4 --batch-size 16
@@ -26,6 +27,9 @@ def main(
     kept_back: Annotated[
         int, Option(min=0, help="Articles of dev.json, the last of the file; 0: all are in both.")
     ] = 2,
+    all_questions: Annotated[
+        bool, Option("--all-questions", help="Those without an answer, too, as SQuAD 2.0 has them.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Split a file by its articles."""
@@ -36,7 +40,7 @@ def main(
     parts = {"train": articles[:learned], "dev": articles[learned:] or articles}
     with replacing_folder(out) as partial:
         for name, part in parts.items():
-            kept = [_answerable(article) for article in part]
+            kept = part if all_questions else [_answerable(article) for article in part]
             write_json(partial / f"{name}.json", {"version": whole.get("version"), "data": kept})
             console().print(f"{name}: {', '.join(article['title'] for article in part)}")
 
