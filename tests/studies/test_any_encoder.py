@@ -85,7 +85,7 @@ def test_spans_are_compared_by_their_characters(tmp_path):
     squad.write_text(json.dumps({"data": [{"title": "T", "paragraphs": [paragraph]}]}))
     folder = tiny_tasks.write(tmp_path / "reader", QUESTION_ANSWERING)
     asked = questions(squad)
-    found = spans(folder, asked, 1)
+    found = spans(folder, asked, False, 1)
     assert set(found) == {"1", "2"}
     answer = QuestionAnswerer.load(folder).answer([("a b?", paragraph["context"])])[0]
     assert found["1"] == (answer.start, answer.end)
