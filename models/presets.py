@@ -113,13 +113,8 @@ PRESETS: dict[str, EncoderConfig] = {
         classifier_activation=True,
         attention_probs_dropout_prob=0.0,
     ),
-    # matcher-open-m: MiniLM with fewer feed-forward units and a factorised embedding, in ALBERT's shape
-    # with nothing shared, so that `transformers` reads it too.
-    "matcher-open-m": replace(
-        _MATCHER_OPEN, intermediate_size=608, max_position_embeddings=128, num_hidden_layers=6
-    ),
-    # The same bytes in int8, better spent: word embeddings as wide as MiniLM's, as product codes of two bits.
-    "matcher-open-coded": EncoderConfig(
+    # MiniLM with fewer feed-forward units and word embeddings as product codes of two bits: as wide as MiniLM's.
+    "matcher-open-m": EncoderConfig(
         hidden_size=384,
         num_hidden_layers=6,
         num_attention_heads=12,
@@ -128,6 +123,11 @@ PRESETS: dict[str, EncoderConfig] = {
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
         classifier_activation=False,
+    ),
+    # matcher-open-m before it had codes: the same bytes in int8, a factorised embedding, in ALBERT's shape with
+    # nothing shared, so that `transformers` reads it too.
+    "matcher-open-factorised": replace(
+        _MATCHER_OPEN, intermediate_size=608, max_position_embeddings=128, num_hidden_layers=6
     ),
     # Below 5 MB in int8: four layers and 14,000 word pieces.
     "matcher-open-s": replace(

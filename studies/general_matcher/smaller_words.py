@@ -73,7 +73,7 @@ def main(
         smaller.embeddings.word_embeddings.weight.data.copy_(table)
         note(name, smaller, word_db=round(decibels(words, table, share), 1))
     seen = [known.batch(rows) for rows in np.arange(HELD, HELD + PRUNED_ON).reshape(-1, 50)]
-    config = preset("matcher-open-coded")
+    config = preset("matcher-open-m")
     for units in (608, config.intermediate_size):
         pruned = prune(minilm, replace(config, intermediate_size=units), counts, seen, 0, 0)
         note(f"words of 2 bits, product codes; {units} feed-forward units", pruned)
