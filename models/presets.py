@@ -113,7 +113,7 @@ PRESETS: dict[str, EncoderConfig] = {
         classifier_activation=True,
         attention_probs_dropout_prob=0.0,
     ),
-    # MiniLM with fewer feed-forward units and word embeddings as product codes of two bits: as wide as MiniLM's.
+    # MiniLM with fewer feed-forward units; its word embeddings, all 384 columns, are product codes of two bits.
     "matcher-open-m": EncoderConfig(
         hidden_size=384,
         num_hidden_layers=6,
@@ -124,8 +124,8 @@ PRESETS: dict[str, EncoderConfig] = {
         attention_probs_dropout_prob=0.0,
         classifier_activation=False,
     ),
-    # matcher-open-m before it had codes: the same bytes in int8, a factorised embedding, in ALBERT's shape with
-    # nothing shared, so that `transformers` reads it too.
+    # matcher-open-m before it had codes: the same bytes in int8, a factorised embedding, in ALBERT's shape
+    # with nothing shared, so that `transformers` reads it too.
     "matcher-open-factorised": replace(
         _MATCHER_OPEN, intermediate_size=608, max_position_embeddings=128, num_hidden_layers=6
     ),
