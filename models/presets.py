@@ -113,7 +113,7 @@ PRESETS: dict[str, EncoderConfig] = {
         classifier_activation=True,
         attention_probs_dropout_prob=0.0,
     ),
-    # MiniLM with fewer feed-forward units; its word embeddings, all 384 columns, are product codes of two bits.
+    # MiniLM with fewer feed-forward units and all of its word embeddings, as product codes of two bits.
     "matcher-open-m": EncoderConfig(
         hidden_size=384,
         num_hidden_layers=6,
