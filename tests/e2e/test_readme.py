@@ -34,11 +34,13 @@ def test_readme_command_runs(line, scratch):
 
 
 def test_readme_python_runs(artefact, scratch):
-    """The snippet gives one probability, and the pair is a match."""
+    """The snippet gives the probability that its comment says, and the pair is a match."""
     (snippet,) = blocks("README.md", "python")
     (scratch / "snippet.py").write_text(snippet.replace("matcher.score(", "scores = matcher.score("))
-    shown = run("python -c 'from snippet import scores; print(len(scores), scores[0] > 0.8)'", scratch)
-    assert shown.split() == ["1", "True"]
+    told = "print(len(scores), scores.round(1), scores[0] >= matcher.card.threshold)"
+    shown = run(f"python -c 'from snippet import matcher, scores; {told}'", scratch)
+    assert shown.split() == ["1", "[0.7]", "True"]
+    assert "# ≈ [0.7]" in snippet
 
 
 def test_what_make_export_makes_keeps_the_matchers_accuracy(artefact, shared_data):
