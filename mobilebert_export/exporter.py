@@ -143,7 +143,8 @@ def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Conso
             texts = samples.verification_texts(inputs.card.task, inputs.card.texts)[:PROOF_PAIRS]
             proof = network_inputs(texts, inputs.model.tokenizer, request.seq_len, inputs.card.inputs)
             done = rewrite(lowered, inputs.recipe, proof, inputs.calibration)
-    if inputs.recipe.weights == "int8" and inputs.calibration is not None:
+    # An accuracy budget puts products back to float, which then need the weights as they were trained.
+    if inputs.recipe.weights == "int8" and inputs.calibration is not None and inputs.labelled is None:
         with step(console, "Round weights"):
             done = rounded(done, inputs.recipe, inputs.calibration)
     return replace(done, kronecker=layers)
