@@ -26,6 +26,7 @@ from quantize.product_noise import (
     ProductForm,
     RangeMeter,
     TensorRange,
+    largest_weight,
     matrix_steps,
     signal_to_noise,
     too_noisy,
@@ -352,6 +353,5 @@ class _Rewriter:
 
 def quantise_columns(matrix: NDArray[np.float32], bits: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """(in, out) → int8 (in, out) and one symmetric step per column, (out,); 7 bits use −64 to 64."""
-    largest = 127 if bits == 8 else 2 ** (bits - 1)
-    steps = np.maximum(np.abs(matrix).max(axis=0), 1e-30) / largest
+    steps = np.maximum(np.abs(matrix).max(axis=0), 1e-30) / largest_weight(bits)
     return np.round(matrix / steps).astype(np.int8), steps.astype(np.float32)

@@ -99,10 +99,14 @@ def signal_to_noise(
     return 10 * math.log10(max(result.power, 1e-30) / (noise / 12))
 
 
+def largest_weight(bits: int) -> int:
+    """The end of a weight's integer grid: 8 bits use −127 to 127, 7 bits −64 to 64."""
+    return 127 if bits == 8 else 2 ** (bits - 1)
+
+
 def matrix_steps(matrix: NDArray[Any], bits: int) -> tuple[float, float]:
     """Mean square of the steps of an (out, in) matrix, one per output channel, and of the matrix."""
-    largest = 2 ** (bits - 1) - 1 if bits == 8 else 2 ** (bits - 1)
-    steps = np.abs(matrix).max(axis=1) / largest
+    steps = np.abs(matrix).max(axis=1) / largest_weight(bits)
     return float(np.mean(steps**2)), float(np.mean(np.square(matrix, dtype=np.float64)))
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.layers import input_names
+from quantize.product_noise import largest_weight
 
 # Share of the mean second moment that is added to every channel's: H of a few texts may be singular.
 DAMPING = 0.01
@@ -122,7 +123,7 @@ def second_moments(
 
 def to_nearest(weight: Tensor, bits: int) -> Tensor:
     """Each weight at the nearest point of its row's grid."""
-    largest = _largest(bits)
+    largest = largest_weight(bits)
     steps = _steps(weight, largest)
     return (weight / steps).round().clamp(-largest, largest) * steps
 
@@ -137,7 +138,7 @@ def rounded(weight: Tensor, moment: Tensor, bits: int) -> Tensor:
         moment: second moment of the inputs, (in, in), in any scale.
         bits: of a weight, 8 or 7.
     """
-    largest = _largest(bits)
+    largest = largest_weight(bits)
     w = weight.detach().double().clone()
     top = w.abs().argmax(1, keepdim=True)
     ends, steps = w.gather(1, top), _steps(w, largest)
@@ -169,11 +170,6 @@ def _correction(moment: Tensor) -> Tensor:
     damped.diagonal().add_(DAMPING * moment.diagonal().mean() + torch.finfo(torch.float64).tiny)
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(damped))
     return torch.linalg.cholesky(inverse, upper=True)
-
-
-def _largest(bits: int) -> int:
-    """Of the grid: 7 bits use −64 to 64, as `onnx_int8.quantise_columns`."""
-    return 127 if bits == 8 else 2 ** (bits - 1)
 
 
 def _steps(weight: Tensor, largest: int) -> Tensor:
