@@ -10,6 +10,7 @@ from mobilebert_runtime.card import (
     MATCHING,
     MODEL_FILES,
     QUESTION_ANSWERING,
+    SPANS,
     TOKEN_CLASSIFICATION,
     ArtefactCard,
     read_card,
@@ -179,7 +180,9 @@ def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) ->
         texts=task.texts,
         inputs=config.input_names,
         activation=task.activation,
-        tokenizer=_tokenizer_card(model),
+        tokenizer=_tokenizer_card(
+            model, spelling=model.tokenizer.spelling is not None and task.name not in SPANS
+        ),
         embedding=_embedding(model),
         # A third of a window is read again in the next, as in BERT's own reading of SQuAD (128 of 384).
         stride=request.seq_len // 3 if task.name == QUESTION_ANSWERING else None,
@@ -187,7 +190,7 @@ def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) ->
     )
 
 
-def _tokenizer_card(model: LoadedModel) -> TokenizerCard:
+def _tokenizer_card(model: LoadedModel, *, spelling: bool) -> TokenizerCard:
     tokenizer = model.tokenizer
     lowercases = tokenizer.ids([("A", "A")], 8) == tokenizer.ids([("a", "a")], 8)
     if tokenizer.kind == "wordpiece" and not tokenizer.reads_as_bert(lowercase=lowercases):
@@ -200,6 +203,7 @@ def _tokenizer_card(model: LoadedModel) -> TokenizerCard:
         lowercase=lowercases if tokenizer.kind == "wordpiece" else None,
         pad_id=tokenizer.pad_id,
         template=tokenizer.template,
+        spelling=spelling,
     )
 
 

@@ -12,7 +12,7 @@ from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.loading import LoadedModel
 from mobilebert_runtime.card import OUTPUT_NAME, ArtefactCard, Bucket
-from mobilebert_runtime.card_parts import TOKENIZER_FILE, VOCABULARY_FILE
+from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, VOCABULARY_FILE
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.product_noise import ProductForm
@@ -66,6 +66,8 @@ def quantise(
 def complete(folder: Path, card: ArtefactCard, model: LoadedModel) -> None:
     """Add what makes a model file an artefact that `Matcher.load` opens."""
     shutil.copyfile(model.directory / TOKENIZER_FILE, folder / TOKENIZER_FILE)
+    if SPELLING_FILE in card.files:
+        shutil.copyfile(model.directory / SPELLING_FILE, folder / SPELLING_FILE)
     if VOCABULARY_FILE in card.files:
         write_vocabulary(model.tokenizer, folder / VOCABULARY_FILE)
     write_json(folder / "io.json", card.to_json())

@@ -32,6 +32,7 @@ from mobilebert_runtime.card import (
 from mobilebert_runtime.card_parts import TOKENIZER_FILE, VOCABULARY_FILE
 from mobilebert_runtime.checked import read_text
 from mobilebert_runtime.errors import ArtefactError, DataError, ModelError
+from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 MOST_THREADS = 1024
@@ -186,7 +187,8 @@ def _read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
     """The artefact's tokenizer, which must be what the card says of it."""
     path, said = folder / TOKENIZER_FILE, card.tokenizer
     try:
-        tokenizer = PairTokenizer.read(path, said.pad_id)
+        spelling = SpellingCorrector.load(folder) if said.spelling else None
+        tokenizer = PairTokenizer.read(path, said.pad_id, spelling=spelling)
         template = tokenizer.template
     except ModelError as error:
         raise ArtefactError(str(error)) from None

@@ -4,6 +4,7 @@ Standard library only.
 
     DIR/model.tflite | model.onnx   the network, one or several sequence lengths (buckets)
         tokenizer.json, vocab.txt   the tokenizer; vocab.txt of a WordPiece alone
+        spelling.txt                words by which texts are corrected first, where the card says so
         io.json                     named inputs and outputs, task, labels, decision (`ArtefactCard`)
         recipe.json                 how it was quantised
         report.json, report.md      what was verified and measured
@@ -39,9 +40,10 @@ from mobilebert_runtime.length_shift import LengthShift
 
 # Format 1 knew one sequence length; it is still read, as a single bucket without a signature name. Format 2
 # had no length shift, format 3 no task but matching with a softmax over a BERT's WordPiece: their readers
-# would give other scores, so they must not take a later format for their own.
-FORMAT = 4
-READABLE_FORMATS = (1, 2, 3, 4)
+# would give other scores, so they must not take a later format for their own. Format 4 knew no spelling; it
+# is still written where a card has none.
+FORMAT, FORMAT_WITHOUT_SPELLING = 5, 4
+READABLE_FORMATS = (1, 2, 3, 4, 5)
 CARD_FILE = "io.json"
 CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
@@ -67,6 +69,7 @@ class Task:
     truncation: str = "longest_first"
 
 
+SPANS = (TOKEN_CLASSIFICATION, QUESTION_ANSWERING)
 ACTIVATIONS = ("softmax", "sigmoid", "identity")
 TASKS = {
     MATCHING: Task((2,), ACTIVATIONS),
@@ -116,6 +119,8 @@ class ArtefactCard:
             raise CardError("template pair is missing, and an input has two texts")
         if self.inputs not in (INPUT_NAMES, INPUT_NAMES[:2]):
             raise CardError(f"inputs are not {', '.join(INPUT_NAMES)}, the last where the network has types")
+        if self.tokenizer.spelling and self.task in SPANS:
+            raise CardError(f"tokenizer spelling does not fit {self.task}, whose answers are characters")
         if (self.stride is None) is (self.task == QUESTION_ANSWERING):
             raise CardError(f"context stride is {self.stride!r}, which does not fit {self.task}")
         if self.stride is not None and not 0 <= self.stride < self.seq_len:
@@ -183,13 +188,13 @@ class ArtefactCard:
         return self.length_shift.of(pairs) if self.length_shift else [0.0] * len(pairs)
 
     def to_json(self) -> dict[str, Any]:
-        """The io.json object of the newest format.
+        """The io.json object of the oldest format that says it all, 4 or 5.
 
         Raises:
             ArtefactError: the card was read from an older one, which does not say how texts are padded.
         """
         return {
-            "format": FORMAT,
+            "format": FORMAT if self.tokenizer.spelling else FORMAT_WITHOUT_SPELLING,
             "task": self.task,
             "target": self.target,
             "quant": self.quant,

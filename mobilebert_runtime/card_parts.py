@@ -23,7 +23,7 @@ LARGEST_ID = (1 << 31) - 1
 FLOAT32 = 3.4e38
 
 TOKENIZER_KINDS = ("wordpiece", "byte-level-bpe", "unigram")
-TOKENIZER_FILE, VOCABULARY_FILE = "tokenizer.json", "vocab.txt"
+TOKENIZER_FILE, VOCABULARY_FILE, SPELLING_FILE = "tokenizer.json", "vocab.txt", "spelling.txt"
 TRUNCATIONS = ("longest_first", "only_second")
 
 
@@ -100,20 +100,24 @@ class TokenizerCard:
     lowercase: bool | None = True  # of a WordPiece; None for other kinds
     pad_id: int | None = None  # None in formats 1 to 3, which leave it to tokenizer.json
     template: Template = BERT_TEMPLATE
+    spelling: bool = False  # words are corrected by spelling.txt first (`SpellingCorrector`)
 
     def __post_init__(self) -> None:
         if self.kind not in TOKENIZER_KINDS:
             raise CardError(f"tokenizer kind {self.kind!r:.60} is none of {', '.join(TOKENIZER_KINDS)}")
         if (self.lowercase is None) is (self.kind == "wordpiece"):
             raise CardError(f"tokenizer lowercase {self.lowercase!r} does not fit kind {self.kind}")
+        if self.spelling and not self.lowercase:
+            raise CardError(f"tokenizer spelling does not fit a {self.kind} that keeps capitals")
 
     @property
     def files(self) -> tuple[str, ...]:
         """What the artefact folder must hold of it."""
-        return (TOKENIZER_FILE, VOCABULARY_FILE) if self.kind == "wordpiece" else (TOKENIZER_FILE,)
+        files = (TOKENIZER_FILE, VOCABULARY_FILE) if self.kind == "wordpiece" else (TOKENIZER_FILE,)
+        return (*files, SPELLING_FILE) if self.spelling else files
 
     def to_json(self, truncation: str) -> dict[str, Any]:
-        """The object of format 4.
+        """The object of format 4, and of format 5 with `spelling`.
 
         Raises:
             ArtefactError: the pad id is unknown.
@@ -128,6 +132,7 @@ class TokenizerCard:
             "truncation": truncation,
             "pad_id": self.pad_id,
             "template": {name: items and list(items) for name, items in asdict(self.template).items()},
+            **({"spelling": SPELLING_FILE} if self.spelling else {}),
         }
 
 
@@ -152,9 +157,10 @@ def read_tokenizer(fields: Fields, version: int, truncation: str) -> TokenizerCa
             _read_items(templates, "single"),
             None if templates.take("pair", list, type(None)) is None else _read_items(templates, "pair"),
         ),
+        spelling=version > 4,
     )
     expected = card.to_json(truncation)
-    for name in ("file", "vocab", "truncation"):
+    for name in ("file", "vocab", "truncation", *(["spelling"] if card.spelling else [])):
         if found.take(name, str, type(None)) != expected[name]:
             raise fields.fault(f"tokenizer {name} is {found.data[name]!r:.60}, not {expected[name]!r}")
     return card

@@ -21,6 +21,7 @@ SIZES = {
     "SHA256SUMS": MEBIBYTE,
     "SHA256SUMS.minisig": MEBIBYTE,
     "vocab.txt": 32 * MEBIBYTE,
+    "spelling.txt": 8 * MEBIBYTE,
     "tokenizer.json": 128 * MEBIBYTE,
 }
 LARGEST = 2048 * MEBIBYTE

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from mobilebert_runtime.card_parts import TOKENIZER_FILE, Template
-from mobilebert_runtime.errors import DataError, ModelError
+from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, Template
+from mobilebert_runtime.errors import ArtefactError, DataError, ModelError
+from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.template import TemplateIds, Window, template_of
 from mobilebert_runtime.tokenizer_kinds import kind_of, read_settings, splits_as_bert
 
@@ -27,11 +28,16 @@ PAD_TOKENS = ("[PAD]", "<pad>")
 class PairTokenizer:
     """Encodes texts and pairs by the template of their tokenizer, such as [CLS] a [SEP] b [SEP].
 
-    Too many tokens are truncated, those of the longer text first.
+    Too many tokens are truncated, those of the longer text first. With a `spelling`, what `ids` reads is
+    corrected by it; `spans` and `windows` report characters and read texts as they are.
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, pad: str | int | None = None, max_length: int | None = None
+        self,
+        tokenizer: Tokenizer,
+        pad: str | int | None = None,
+        max_length: int | None = None,
+        spelling: SpellingCorrector | None = None,
     ) -> None:
         # Nothing is changed from here on, so that many threads may encode at once.
         tokenizer.no_padding()
@@ -42,26 +48,40 @@ class PairTokenizer:
         self.kind = kind_of(tokenizer)  # one of TOKENIZER_KINDS, or None
         self.max_length = max_length  # tokens that the model directory allows, where it says
         self.pad_id = _pad_id(tokenizer, pad)
+        self.spelling = spelling
 
     @classmethod
     def load(cls, directory: str | Path) -> PairTokenizer:
-        """Read tokenizer.json of a model directory or an artefact, and the configs beside it.
+        """Read tokenizer.json of a model directory, and the configs and spelling.txt beside it.
 
         Raises:
-            ModelError: the file is missing or damaged, or one of the configs beside it is.
+            ModelError: a file is missing or damaged.
         """
-        settings = read_settings(Path(directory))
-        path = Path(directory) / TOKENIZER_FILE
-        return cls.read(path, settings.get("pad_token"), settings.get("max_length"))
+        folder = Path(directory)
+        settings = read_settings(folder)
+        try:
+            spelling = SpellingCorrector.load(folder) if (folder / SPELLING_FILE).exists() else None
+        except ArtefactError as error:
+            raise ModelError(str(error)) from None
+        return cls.read(
+            folder / TOKENIZER_FILE, settings.get("pad_token"), settings.get("max_length"), spelling
+        )
 
     @classmethod
-    def read(cls, path: Path, pad: str | int | None = None, max_length: int | None = None) -> PairTokenizer:
+    def read(
+        cls,
+        path: Path,
+        pad: str | int | None = None,
+        max_length: int | None = None,
+        spelling: SpellingCorrector | None = None,
+    ) -> PairTokenizer:
         """Read a tokenizer.json.
 
         Args:
             path: the file.
             pad: token or id that pads texts; by default [PAD] or <pad>.
             max_length: tokens that the model takes.
+            spelling: by which texts are corrected.
 
         Raises:
             ModelError: the file is missing or damaged, or has no such token.
@@ -69,7 +89,7 @@ class PairTokenizer:
         if not path.is_file():
             raise ModelError(f"{path}: no such file; a model or artefact directory holds {TOKENIZER_FILE}")
         try:
-            return cls(Tokenizer.from_file(str(path)), pad, max_length)
+            return cls(Tokenizer.from_file(str(path)), pad, max_length, spelling)
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
         except BaseException as error:  # the library raises bare Exception for a damaged file
@@ -101,6 +121,8 @@ class PairTokenizer:
         The time grows with the texts' lengths, and with `max_len` alone where only one of them is long.
         """
         grouped = [(one,) if isinstance(one, str) else tuple(one) for one in pairs]
+        if self.spelling is not None:
+            grouped = [tuple(map(self.spelling.corrected, texts)) for texts in grouped]
         found = self._heads([text for texts in grouped for text in texts], max_len)
         heads = (head.ids for head in found)
         encoded = []

@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
 from models.checkpoint_names import our_tensors, published_name
@@ -171,7 +172,8 @@ def save_pretrained(
     Args:
         model: an encoder or one of the heads.
         directory: where to.
-        tokenizer_from: directory whose vocab.txt (or spiece.model) and tokenizer.json are copied.
+        tokenizer_from: directory whose vocab.txt (or spiece.model), tokenizer.json and, where it has one,
+            spelling.txt are copied.
         settings: decision settings of a matcher.
         half: store float16.
         eight_bit: store matrices as `models.eight_bit` does, which only `load_pretrained` reads.
@@ -196,6 +198,8 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
                 f"{source / name}: no such file; a model directory needs vocab.txt and tokenizer.json"
             )
         shutil.copyfile(source / name, directory / name)
+    if (source / SPELLING_FILE).is_file():
+        shutil.copyfile(source / SPELLING_FILE, directory / SPELLING_FILE)
 
 
 def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, problem_type: str | None) -> None:
