@@ -201,7 +201,9 @@ class Lessons:
             rows = index if index[0] >= 0 else -1 - index
             with fast_products():
                 ours = sentence_vectors(self.student, self.known.noisy_batch(rows, step))
-                if index[0] < 0:
+                if index[0] < 0 and targets.read[rows].all():
+                    target = F.normalize(torch.from_numpy(targets.close[rows]).float(), dim=-1)
+                elif index[0] < 0:
                     with torch.no_grad():
                         target = sentence_vectors(self.teacher, self.known.batch(rows))
                 else:

@@ -72,6 +72,10 @@ class Targets:
         count: texts in all.
         share: of the near teacher (the one whose layers the student imitates) in the sum of both; with 1,
             the wide teacher's vectors are not needed.
+
+    Attributes:
+        values: (N, H) float32 unit targets of the texts that are `there`: read by both teachers.
+        close: (N, H) float16 vectors of the near teacher, of the texts it has `read`.
     """
 
     def __init__(
@@ -96,7 +100,8 @@ class Targets:
         if shards == self.shards:
             return
         self.shards = shards
-        close, self.there = load_shards(self.cache / self.near, self.count)
+        self.close, self.read = load_shards(self.cache / self.near, self.count)
+        close, self.there = self.close, self.read.copy()
         if self.share < 1:
             theirs, both = load_shards(self.cache / self.wide, self.count)
             self.there &= both
