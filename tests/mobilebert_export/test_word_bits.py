@@ -39,19 +39,12 @@ def test_four_bits_halve_the_table_in_the_file(files: dict[tuple[str, int], Path
 
 def test_the_runtime_looks_up_exactly_the_words_of_the_codes(files: dict[tuple[str, int], Path]) -> None:
     import onnx
-    from ai_edge_litert.interpreter import Interpreter
     from ai_edge_litert.tools import flatbuffer_utils as fb
     from onnx import numpy_helper
 
     path = files["tflite", 4]
     graph, model = TfliteGraph.read(path), fb.read_model(str(path))
-    interpreter = Interpreter(str(path), experimental_preserve_all_tensors=True)
-    interpreter.allocate_tensors()
-    ids = np.arange(1000, 1000 + small_matcher.SEQ_LEN, dtype=np.int32)[None]
-    ones = np.ones_like(ids)
-    interpreter.get_signature_runner(graph.signature)(
-        input_ids=ids, attention_mask=ones, token_type_ids=0 * ones
-    )
+    interpreter, ids = small_matcher.run_keeping_tensors(path, graph.signature)
     (gather,) = (op for op in graph.operators if graph.kind(op) == "GATHER")
     (lookup,) = (
         op
