@@ -17,6 +17,7 @@ from mobilebert_runtime.card_parts import TokenizerCard
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher, positive_probability
+from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 from tests.helpers.phone_tokenizers import write_golden
 from tests.helpers.texts import MINILM, fuzzed_lines
@@ -69,6 +70,41 @@ def normalized_rows():
         for normalise in [normalizers.BertNormalizer(lowercase=lowercase).normalize_str]
         for text in texts
     ]
+
+
+def write_spelling(folder):
+    """A list of words, texts, and what Python makes of them: misspelt, capitalised, long, of all signs."""
+    draw = random.Random(9)
+    words = sorted({word for line in fuzzed_lines(2_000, seed=8) for word in re.findall("[a-z]{4,24}", line)})
+    draw.shuffle(words)
+    words = list(dict.fromkeys(["weather", "whether", "tomorrow", *words]))
+    (folder / "spelling").mkdir()
+    (folder / "spelling" / "spelling.txt").write_text("".join(f"{word}\n" for word in words))
+    texts = fuzzed_lines(1_500, seed=10)
+    for _ in range(3_000):
+        some = [misspelt(draw.choice(words), draw) for _ in range(draw.randint(1, 6))]
+        ends = [" ", ", ", ". ", ".", "? ", "\x0b", "\u00a0", "é", "🌙 "]
+        text = "".join(word + draw.choice(ends) for word in some)
+        texts.append(draw.choice(["", "", '"', "(", "🌙", "3 ", "É "]) + text)
+    texts += [f"{'🌙 ' * emoji}{'wether ' * 1_000}" for emoji in (0, 1, 7, 2_000)]
+    corrector = SpellingCorrector.load(folder / "spelling")
+    write(folder, "spelling.json", [{"text": text, "corrected": corrector.corrected(text)} for text in texts])
+
+
+def misspelt(word, draw):
+    """With one letter replaced, dropped, added or swapped, now and then with a capital."""
+    at = draw.randrange(len(word) - 1)
+    letter = draw.choice("abcdefghijklmnopqrstuvwxyz")
+    wrong = draw.choice(
+        [
+            word,
+            word[:at] + word[at + 1 :],
+            word[:at] + letter + word[at:],
+            word[:at] + letter + word[at + 1 :],
+            word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+        ]
+    )
+    return draw.choice([wrong, wrong, wrong, wrong.capitalize(), wrong.upper()])
 
 
 def statistics_rows():
@@ -161,6 +197,7 @@ def golden(tmp_path_factory):
     with pytest.MonkeyPatch.context() as monkeypatch:
         write(folder, "warmup.json", warmup_rows(monkeypatch))
     write(folder, "decisions.json", decision_rows())
+    write_spelling(folder)
     return folder
 
 
@@ -195,7 +232,7 @@ def test_java_core_equals_python_on_the_jvm(classes, golden, junit, capsys):
     report = java.run_junit(TESTS, path, {"golden": golden})
     with capsys.disabled():  # docs/reliability.md shows them
         print(*re.findall(r"\d+ decisions from .*", report), sep="\n")
-    assert passed(report) == 30
+    assert passed(report) == 33
 
 
 def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
@@ -210,7 +247,7 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     java.undex(dex, jar, enjarify)
     assert "mobilebert/runtime/WordPiece.class" in zipfile.ZipFile(jar).namelist()
     report = java.run_junit(TESTS, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
-    assert passed(report) == 30
+    assert passed(report) == 33
 
 
 def test_the_tables_are_what_the_installed_tokenizer_says():

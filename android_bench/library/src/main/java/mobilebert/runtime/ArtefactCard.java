@@ -18,11 +18,15 @@ import java.util.regex.Pattern;
  * <p>What mobilebert_runtime/card.py refuses is refused here. Immutable: threads may share one.
  */
 public final class ArtefactCard {
-  /** Format 1 knew one sequence length and no name for it, format 2 no length shift, format 3 one task. */
+  /**
+   * Format 1 knew one sequence length and no name for it, format 2 no length shift, format 3 one task, format 4 no
+   * spelling.
+   */
   private static final int OLDEST_FORMAT = 1;
 
   private static final int SHIFT_FORMAT = 3;
-  private static final int NEWEST_FORMAT = 4;
+  private static final int TASKS_FORMAT = 4;
+  private static final int NEWEST_FORMAT = 5;
 
   private static final int LEAST_TOKENS = 3;
   private static final int MOST_TOKENS = 1 << 16;
@@ -82,7 +86,7 @@ public final class ArtefactCard {
 
   private ArtefactCard(Fields fields) throws IOException {
     int format = fields.whole("format", OLDEST_FORMAT, NEWEST_FORMAT);
-    boolean old = format < NEWEST_FORMAT;
+    boolean old = format < TASKS_FORMAT;
     target = fields.text("target");
     modelFile = fields.text("model_file");
     if (!(target.equals("tflite") || target.equals("onnx")) || !modelFile.equals("model." + target)) {
@@ -107,8 +111,12 @@ public final class ArtefactCard {
     }
     boolean answers = task == Task.QUESTION_ANSWERING;
     stride = answers ? fields.object("context").whole("stride", 0, seqLen - 1) : 0;
+    String truncation = answers ? "only_second" : "longest_first";
     tokenizer =
-        old ? TokenizerCard.readOld(fields) : TokenizerCard.read(fields, answers ? "only_second" : "longest_first");
+        old ? TokenizerCard.readOld(fields) : TokenizerCard.read(fields, truncation, format == NEWEST_FORMAT);
+    if (tokenizer.spelling && (answers || task == Task.TOKEN_CLASSIFICATION)) {
+      throw fields.fault("tokenizer spelling does not fit " + task.id + ", whose answers are characters");
+    }
     if (texts == 2 && tokenizer.pair == null) {
       throw fields.fault("template pair is null, and an input has 2 texts");
     }
@@ -149,6 +157,9 @@ public final class ArtefactCard {
     List<String> files = new ArrayList<String>(Arrays.asList("io.json", modelFile, "tokenizer.json"));
     if (tokenizer.kind.equals(TokenizerCard.WORDPIECE)) {
       files.add("vocab.txt");
+    }
+    if (tokenizer.spelling) {
+      files.add("spelling.txt");
     }
     return files;
   }

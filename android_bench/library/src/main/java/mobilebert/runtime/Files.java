@@ -32,6 +32,7 @@ public final class Files {
     SIZES.put("SHA256SUMS.minisig", MEBIBYTE);
     SIZES.put("recipe.json", MEBIBYTE);
     SIZES.put("vocab.txt", 32 * MEBIBYTE);
+    SIZES.put("spelling.txt", 8 * MEBIBYTE);
     SIZES.put("tokenizer.json", 128 * MEBIBYTE);
   }
 

@@ -19,8 +19,12 @@ public final class TextEncoder {
   private final TemplateIds single;
   private final TemplateIds pair;
 
-  TextEncoder(Tokenizer tokenizer, TokenizerCard card) throws IOException {
+  /** Null where texts are read as they are. */
+  private final SpellingCorrector spelling;
+
+  TextEncoder(Tokenizer tokenizer, TokenizerCard card, SpellingCorrector spelling) throws IOException {
     this.tokenizer = tokenizer;
+    this.spelling = spelling;
     Integer known = card.padId >= 0 ? (Integer) card.padId : tokenizer.id("[PAD]");
     if (known == null || !tokenizer.hasId(known)) {
       throw new IOException("tokenizer.json has no token that pads texts, as io.json says; export the artefact again");
@@ -33,7 +37,8 @@ public final class TextEncoder {
   /** The encoder of an artefact folder; throws where tokenizer.json is not what the card says. */
   @NonNull
   public static TextEncoder read(File folder, ArtefactCard card) throws IOException {
-    TextEncoder encoder = new TextEncoder(Tokenizer.read(folder, card.tokenizer), card.tokenizer);
+    SpellingCorrector spelling = card.tokenizer.spelling ? SpellingCorrector.read(folder) : null;
+    TextEncoder encoder = new TextEncoder(Tokenizer.read(folder, card.tokenizer), card.tokenizer, spelling);
     Fields file = Fields.read(new File(folder, "tokenizer.json"));
     TemplateIds pair = TemplateIds.read(file, true);
     if (!encoder.single.same(TemplateIds.read(file, false)) || encoder.pair != null && !encoder.pair.same(pair)) {
@@ -93,10 +98,14 @@ public final class TextEncoder {
     if (template == null) {
       throw new IllegalArgumentException("this artefact reads one text, and two were given");
     }
-    int[] a = tokenizer.tokens(textA).ids();
-    int[] b = textB == null ? NONE : tokenizer.tokens(textB).ids();
+    int[] a = ids(textA);
+    int[] b = textB == null ? NONE : ids(textB);
     int[] kept = keep(a.length, b.length, room(template, lengths));
     return fill(template, a, kept[0], b, 0, kept[1], lengths);
+  }
+
+  private int[] ids(String text) {
+    return tokenizer.tokens(spelling == null ? text : spelling.corrected(text)).ids();
   }
 
   /** A single text, cut to the longest length, with the characters of its tokens. */

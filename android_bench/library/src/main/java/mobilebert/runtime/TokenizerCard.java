@@ -23,6 +23,9 @@ final class TokenizerCard {
   /** Null where the tokenizer has none. */
   final Template pair;
 
+  /** Are words corrected by spelling.txt first? */
+  final boolean spelling;
+
   /** Reads the object of formats 1 to 3, which know a BERT's WordPiece alone. */
   static TokenizerCard readOld(Fields fields) throws IOException {
     boolean lowercase = fields.object("tokenizer").truth("lowercase");
@@ -32,11 +35,11 @@ final class TokenizerCard {
     expected.put("lowercase", lowercase);
     expected.put("truncation", "longest_first");
     fields.expect("tokenizer", expected);
-    return new TokenizerCard(WORDPIECE, lowercase, -1, Template.BERT_SINGLE, Template.BERT_PAIR);
+    return new TokenizerCard(WORDPIECE, lowercase, -1, Template.BERT_SINGLE, Template.BERT_PAIR, false);
   }
 
-  /** Reads the object of format 4. */
-  static TokenizerCard read(Fields fields, String truncation) throws IOException {
+  /** Reads the object of format 4, or of format 5, which has a spelling. */
+  static TokenizerCard read(Fields fields, String truncation, boolean spelling) throws IOException {
     Fields found = fields.object("tokenizer");
     String kind = found.text("kind");
     boolean wordPiece = kind.equals(WORDPIECE);
@@ -54,14 +57,22 @@ final class TokenizerCard {
     found.expect("file", "tokenizer.json");
     found.expect("vocab", wordPiece ? "vocab.txt" : null);
     found.expect("truncation", truncation);
-    return new TokenizerCard(kind, lowercase, padId, single, pair);
+    if (spelling) {
+      found.expect("spelling", "spelling.txt");
+      if (!lowercase) {
+        throw found.fault("spelling does not fit a tokenizer that keeps capitals");
+      }
+    }
+    return new TokenizerCard(kind, lowercase, padId, single, pair, spelling);
   }
 
-  private TokenizerCard(String kind, boolean lowercase, int padId, Template single, Template pair) {
+  private TokenizerCard(
+      String kind, boolean lowercase, int padId, Template single, Template pair, boolean spelling) {
     this.kind = kind;
     this.lowercase = lowercase;
     this.padId = padId;
     this.single = single;
     this.pair = pair;
+    this.spelling = spelling;
   }
 }

@@ -69,9 +69,9 @@ public final class ArtefactTest {
       Files.writeText(new File(folder, "io.json"), Json.write(card));
       assertTrue(lengths, messageOf(folder, false).contains("export the artefact again"));
     }
-    card.put("format", 5);
+    card.put("format", 6);
     Files.writeText(new File(folder, "io.json"), Json.write(card));
-    assertTrue(messageOf(folder, false).contains("format is not from 1 to 4"));
+    assertTrue(messageOf(folder, false).contains("format is not from 1 to 5"));
   }
 
   @Test

@@ -16,6 +16,7 @@ final class Cards {
             "{\"kind\": \"%s\", \"lowercase\": %s, \"vocab\": %s, \"file\": \"tokenizer.json\", \"pad_id\": 0,"
                 + " \"truncation\": \"longest_first\", \"template\": %s}",
             kind, lowercase, vocab, templates);
-    return TokenizerCard.read(new Fields(Json.parse("{\"tokenizer\": " + text + "}"), "io.json"), "longest_first");
+    Fields fields = new Fields(Json.parse("{\"tokenizer\": " + text + "}"), "io.json");
+    return TokenizerCard.read(fields, "longest_first", false);
   }
 }

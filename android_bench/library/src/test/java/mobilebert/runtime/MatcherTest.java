@@ -155,7 +155,7 @@ public final class MatcherTest {
 
   private static TextEncoder encoder() throws Exception {
     TokenizerCard card = Cards.tokenizer("wordpiece", "true");
-    return new TextEncoder(Tokenizer.read(Golden.file("tokenizers/wordpiece"), card), card);
+    return new TextEncoder(Tokenizer.read(Golden.file("tokenizers/wordpiece"), card), card, null);
   }
 
   /** The card of the first vector with two lengths; its length shift is kept. */

@@ -24,7 +24,7 @@ public final class TextEncoderTest {
 
   private static TextEncoder encoder() throws Exception {
     TokenizerCard card = Cards.tokenizer("wordpiece", "true");
-    return new TextEncoder(Tokenizer.read(Golden.file("tokenizers/wordpiece"), card), card);
+    return new TextEncoder(Tokenizer.read(Golden.file("tokenizers/wordpiece"), card), card, null);
   }
 
   @Test

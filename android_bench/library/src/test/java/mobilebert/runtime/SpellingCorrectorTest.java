@@ -1,0 +1,63 @@
+package mobilebert.runtime;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+import static org.junit.Assert.fail;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** Promise: texts are corrected as the Python side corrects them, and damaged lists are refused as there. */
+public final class SpellingCorrectorTest {
+  @Rule public final TemporaryFolder temporary = new TemporaryFolder();
+
+  @Test
+  public void textsAreCorrectedAsByPython() throws Exception {
+    SpellingCorrector corrector = SpellingCorrector.read(Golden.file("spelling"));
+    List<Map<String, Object>> rows = Golden.rows("spelling.json");
+    int changed = 0;
+    for (Map<String, Object> row : rows) {
+      String text = (String) row.get("text");
+      assertEquals(text, row.get("corrected"), corrector.corrected(text));
+      changed += text.equals(row.get("corrected")) ? 0 : 1;
+    }
+    assertTrue("too few: " + changed + " of " + rows.size(), changed > 500 && changed < rows.size());
+  }
+
+  @Test
+  public void thePairEncoderReadsCorrectedTexts() throws Exception {
+    TokenizerCard card = Cards.tokenizer("wordpiece", "true");
+    Tokenizer tokenizer = Tokenizer.read(Golden.file("tokenizers/wordpiece"), card);
+    TextEncoder plain = new TextEncoder(tokenizer, card, null);
+    TextEncoder correcting = new TextEncoder(tokenizer, card, SpellingCorrector.read(Golden.file("spelling")));
+    String wrong = "the wether tommorow";
+    String right = SpellingCorrector.read(Golden.file("spelling")).corrected(wrong);
+    assertTrue(right, !right.equals(wrong));
+    int[] expected = plain.encode(right, right, 32).inputIds;
+    assertArrayEquals(expected, correcting.encode(wrong, wrong, 32).inputIds);
+    assertArrayEquals(
+        plain.spans(wrong, 32).encoded.inputIds, correcting.spans(wrong, 32).encoded.inputIds);
+  }
+
+  @Test
+  public void damagedListsAreRefused() throws Exception {
+    File folder = temporary.newFolder();
+    String[] damaged = {"", "moon", "moon\nMoon\n", "moon\nstar\nmoon\n", "moon\nsun\n", "moon\n\n"};
+    String[] messages = {"1 to 500000 lines", "1 to 500000 lines", "line 2", "line 3", "line 2", "line 2"};
+    for (int i = 0; i < damaged.length; i++) {
+      Files.writeText(new File(folder, "spelling.txt"), damaged[i]);
+      try {
+        SpellingCorrector.read(folder);
+        fail(damaged[i]);
+      } catch (IOException error) {
+        assertTrue(error.getMessage(), error.getMessage().contains(messages[i]));
+      }
+    }
+  }
+}
