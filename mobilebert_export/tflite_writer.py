@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mobilebert_export.tflite_sharing import Weights, shared_weights, unfold_shared
+from mobilebert_export.tflite_fixed_weights import Weights, fixed_weights, unfold
 from mobilebert_runtime.card import OUTPUT_NAME, Bucket
 from models.layers import input_names
 from models.relative_positions import constant_bias
@@ -47,7 +47,7 @@ def write_float_tflite(
             start = litert_torch.signature if converter is None else converter.signature
             converter = start(bucket.signature, named, sample_kwargs=example)
         content = converter.convert().model_content()
-    _name_tensors(content, path, names, shared_weights(model))
+    _name_tensors(content, path, names, fixed_weights(model))
 
 
 class _Named(nn.Module):
@@ -64,7 +64,7 @@ class _Named(nn.Module):
         return dict(zip(self.outputs, found if isinstance(found, tuple) else (found,), strict=True))
 
 
-def _name_tensors(content: bytes, path: Path, inputs: Sequence[str], shared: list[Weights]) -> None:
+def _name_tensors(content: bytes, path: Path, inputs: Sequence[str], fixed: list[Weights]) -> None:
     """Write a model whose tensors are called as its signature calls them, inputs in the order of io.json."""
     from ai_edge_litert.tools import flatbuffer_utils
 
@@ -82,7 +82,7 @@ def _name_tensors(content: bytes, path: Path, inputs: Sequence[str], shared: lis
                 graph.tensors[entry.tensorIndex].name = entry.name
         index = {entry.name.decode(): entry.tensorIndex for entry in signature.inputs}
         graph.inputs = [index[name] for name in inputs]
-    unfold_shared(model, shared)
+    unfold(model, fixed)
     write_compact(model, path)
 
 

@@ -100,8 +100,8 @@ def signal_to_noise(
 
 
 def largest_weight(bits: int) -> int:
-    """The end of a weight's integer grid: 8 bits use −127 to 127, 7 bits −64 to 64."""
-    return 127 if bits == 8 else 2 ** (bits - 1)
+    """The end of a weight's integer grid: 8 bits use −127 to 127, 7 bits −64 to 64, 4 bits −7 to 7."""
+    return {8: 127, 7: 64, 4: 7}[bits]
 
 
 def matrix_steps(matrix: NDArray[Any], bits: int) -> tuple[float, float]:

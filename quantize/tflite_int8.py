@@ -24,6 +24,7 @@ from quantize.recipes import Recipe
 from quantize.tflite_codes import CODED, look_up_codes, mark_coded_lookups
 from quantize.tflite_embedding import scale_looked_up_rows
 from quantize.tflite_file import write_compact
+from quantize.tflite_four_bit import store_four_bits
 from quantize.tflite_graph import TfliteGraph
 
 Ranges = dict[str, TensorRange]
@@ -254,7 +255,7 @@ def _unmarked(name: str) -> str:
 
 
 def _finish(path: Path, *, dynamic: bool) -> None:
-    """Take our marks off the names, keep each weight once and in int8, and set the operators' true versions.
+    """Take our marks off the names, keep each weight once, in few bits, and set the operators' true versions.
 
     The quantiser leaves dynamic-range operators the version of their float form, so that runtimes which know
     only one scale per tensor load the file and return wrong numbers. With the version that says "one scale
@@ -270,6 +271,7 @@ def _finish(path: Path, *, dynamic: bool) -> None:
             # No runtime reads them; whoever looks at the file looks at the first graph.
             tensor.name = b"" if number else _unmarked(tensor.name.decode()).encode()
     if dynamic:
+        store_four_bits(model)
         versions = {fb.BuiltinOperator.FULLY_CONNECTED: 12, fb.BuiltinOperator.EMBEDDING_LOOKUP: 4}
         for code in model.operatorCodes:
             code.version = max(code.version, versions.get(code.builtinCode, 0))

@@ -21,11 +21,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from models.four_bit import find_four_bits
 from models.layers import input_names
 from quantize.product_noise import largest_weight
 
 # Share of the mean second moment that is added to every channel's: H of a few texts may be singular.
 DAMPING = 0.01
+FOUR, SEVEN = 4, 7
+# Where a row's grid of four bits may end, as shares of its largest weight: its 15 points are dear.
+_CUT = (1.0, 0.92, 0.84, 0.76, 0.68, 0.6)
+_SMALLEST_STEP = 2.0**-24  # of float16
 _BLOCK = 64  # columns whose corrections of the later ones are added together
 _BATCH = 16
 
@@ -55,38 +60,39 @@ def round_weights(
     Args:
         network: in eval mode.
         calibration: encoded texts, int32 (N, S) by input name; second moments are those of their real tokens.
-        bits: of a weight, 8 (−127 to 127) or 7 (−64 to 64); one symmetric step per output channel.
+        bits: of a weight, 8 (−127 to 127), 7 (−64 to 64) or 4 (−7 to 7); one symmetric step per output
+            channel.
         keep: paths of linear layers that stay as they are; the last one to run always does, as files compute
-            their outputs in float.
+            their outputs in float, and so do matrices on a grid of four bits, unless 7 are asked for.
     """
     work = copy.deepcopy(network).eval()
-    moments = second_moments(work, calibration, keep)
+    layers = dict(work.named_modules())
+    moments = second_moments(work, calibration)
     if moments:
         moments.popitem()
-    layers = dict(work.named_modules())
     nearest, done = [], []
     with torch.no_grad():
         for name, moment in moments.items():
             weight = cast(nn.Linear, layers[name]).weight
+            # Four bits' points are among those of eight, not of seven.
+            if name in keep or (bits != SEVEN and find_four_bits(weight) is not None):
+                continue
             before, after = weight.double(), rounded(weight, moment, bits)
             power = _power(before, moment)
             nearest.append(_power(before - to_nearest(before, bits), moment) / power)
             done.append(_power(before - after, moment) / power)
             weight.copy_(after)
-    count = max(len(moments), 1)
-    report = {"layers": len(moments), "noise_nearest": sum(nearest) / count, "noise": sum(done) / count}
+    count = max(len(done), 1)
+    report = {"layers": len(done), "noise_nearest": sum(nearest) / count, "noise": sum(done) / count}
     return Rounded(work, report)
 
 
-def second_moments(
-    network: nn.Module, calibration: Mapping[str, NDArray[np.int32]], skip: Collection[str] = ()
-) -> dict[str, Tensor]:
+def second_moments(network: nn.Module, calibration: Mapping[str, NDArray[np.int32]]) -> dict[str, Tensor]:
     """Σ x·xᵀ of the inputs of the linear layers that run, (in, in) float64 by path, in the order they run.
 
     Args:
         network: in eval mode.
         calibration: as for `round_weights`.
-        skip: paths of layers to leave out.
     """
     found: dict[str, Tensor] = {}
     real = torch.empty(0)  # of the texts that run: which tokens are not padding, (B, S)
@@ -108,7 +114,7 @@ def second_moments(
     handles = [
         module.register_forward_pre_hook(watch(name))
         for name, module in network.named_modules()
-        if isinstance(module, nn.Linear) and name not in skip
+        if isinstance(module, nn.Linear)
     ]
     tensors = [torch.from_numpy(calibration[name]) for name in input_names(network)]
     masks = torch.from_numpy(calibration["attention_mask"]).bool()
@@ -131,17 +137,21 @@ def to_nearest(weight: Tensor, bits: int) -> Tensor:
 def rounded(weight: Tensor, moment: Tensor, bits: int) -> Tensor:
     """Weights on their grid, float32.
 
-    Each row's largest weight stays as it is: it is the end of the grid, where a quantiser finds the step.
+    Each row's largest weight is the end of the grid, where a quantiser finds the step. With eight and seven
+    bits it stays as it is; with four the grid may end before it, at which it is cut off.
 
     Args:
         weight: (out, in).
         moment: second moment of the inputs, (in, in), in any scale.
-        bits: of a weight, 8 or 7.
+        bits: of a weight, 8, 7 or 4.
     """
     largest = largest_weight(bits)
     w = weight.detach().double().clone()
     top = w.abs().argmax(1, keepdim=True)
     ends, steps = w.gather(1, top), _steps(w, largest)
+    if bits == FOUR:
+        steps = _shortened(w, moment.diagonal().double(), steps, largest)
+        ends = ends.sign() * largest * steps
     fixed = torch.zeros_like(w, dtype=torch.bool).scatter_(1, top, True)
     # The channels with most power first: their errors are the dearest, and all others may take them up.
     order = moment.diagonal().argsort(descending=True)
@@ -175,6 +185,22 @@ def _correction(moment: Tensor) -> Tensor:
 def _steps(weight: Tensor, largest: int) -> Tensor:
     """One step per row, (out, 1)."""
     return (weight.abs().amax(1, keepdim=True) / largest).clamp_min(torch.finfo(torch.float32).tiny)
+
+
+def _shortened(weight: Tensor, power: Tensor, steps: Tensor, largest: int) -> Tensor:
+    """Steps (out, 1) in float16 by which each row, cut off and rounded to nearest, changes outputs least.
+
+    Args:
+        weight: (out, in).
+        power: (in,) of the inputs.
+        steps: (out, 1), at which nothing is cut off.
+        largest: end of the grid.
+    """
+    tried = torch.stack([(share * steps).half().double() for share in _CUT])
+    tried = tried.clamp(min=_SMALLEST_STEP)
+    nearest = (weight / tried).round().clamp(-largest, largest) * tried
+    best = ((weight - nearest).square() @ power).argmin(0)
+    return tried.gather(0, best[None, :, None])[0]
 
 
 def _power(weight: Tensor, moment: Tensor) -> float:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from mobilebert_runtime.tokenizer import PairTokenizer
+from models import build
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
+from models.layers import Encoder
 from studies.general_matcher.options import fast_products
 from studies.general_matcher.teachers import MAX_LENGTH, padded
 
 Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # what `AlignmentHead` reads
+
+
+def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
+    """An embedding matcher of a trained trunk; its head is fresh."""
+    model = cast(EmbeddingMatcher, build(encoder.config, "embedding_matcher", seed=seed))
+    torch.manual_seed(seed)
+    model.encoder, model.head = encoder.eval(), AlignmentHead(encoder.config.hidden_size)
+    encoder.pooler = None
+    return model.eval()
 
 
 def token_states(

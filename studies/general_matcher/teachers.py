@@ -121,8 +121,16 @@ def check_artefact(artefact: Embedder, encode: Encode, texts: Sequence[str]) -> 
 
 def read_texts(path: Path) -> list[str]:
     """The `text` column."""
-    lines = path.read_text(encoding="utf-8").splitlines()[1:]
-    return [line.split("\t", 1)[1] for line in lines]
+    return [text for _, text in _lines(path)]
+
+
+def read_sources(path: Path) -> list[str]:
+    """The `source` column."""
+    return [source for source, _ in _lines(path)]
+
+
+def _lines(path: Path) -> list[list[str]]:
+    return [line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
 
 
 def load_shards(folder: Path, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -25,13 +25,13 @@ from typer import Option
 
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import MatcherSettings, build, find_directory, load_pretrained, save_pretrained
+from models import MatcherSettings, find_directory, load_pretrained, save_pretrained
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
-from models.layers import Encoder, encoder_of
+from models.layers import encoder_of
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.development import SETS, agreement, dev_pairs
 from studies.general_matcher.edits import edited
-from studies.general_matcher.heads import head_logits, packed, token_states
+from studies.general_matcher.heads import head_logits, packed, token_states, with_head
 from studies.general_matcher.minimal_pairs import generate
 from studies.general_matcher.noise import Misspeller
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, generator
@@ -91,15 +91,6 @@ def main(
     figures = head_figures(model, tokenizer, shared / "data", seed)
     console().print(json.dumps({"temperature": round(temperature, 3)} | figures))
     write_json(out / "head.json", facts | figures)
-
-
-def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
-    """An embedding matcher of a trained trunk; its head is fresh."""
-    model = cast(EmbeddingMatcher, build(encoder.config, "embedding_matcher", seed=seed))
-    torch.manual_seed(seed)
-    model.encoder, model.head = encoder.eval(), AlignmentHead(encoder.config.hidden_size)
-    encoder.pooler = None
-    return model.eval()
 
 
 def write_packed_template(path: Path) -> None:

@@ -38,17 +38,20 @@ from models.layers import Encoder, encoder_of
 from studies.common.script import Threads, run
 from studies.general_matcher.batches import WINDOW, TrainingTexts, near_texts, window
 from studies.general_matcher.development import development_figures
+from studies.general_matcher.four_bits import Layers, in_four_bits
 from studies.general_matcher.noise import Misspeller
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, fast_products, generator
 from studies.general_matcher.prune import prune
 from studies.general_matcher.stages import Draw, Loss, Run, Settings, run_stage
-from studies.general_matcher.teachers import mean_pool, read_texts
+from studies.general_matcher.teachers import mean_pool, read_sources, read_texts
 from studies.general_matcher.trunk import HELD, Targets, embed, sentence_vectors, transfer_loss, vector_loss
 
 STAGES = ("joint", "vectors")
 TRANSFER_SIZE = 48  # texts a batch of joint
 PRUNED_ON, SEEN = 2000, 12_000  # texts whose activations choose what stays, and whose words are counted
+ROUNDED_ON = 1500  # texts whose activations say how weights are rounded
 EMBEDDING_STEPS = 600
+ASKED = ("questions", "trecqa_question")  # sources of questions that people have asked
 
 
 def main(
@@ -78,6 +81,12 @@ def main(
         float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet. 1: MPNet is not read.")
     ] = 0.5,
     fresh: Annotated[float, Option(min=0, max=1, help="Share of batches that only MiniLM has read.")] = 0.5,
+    asked: Annotated[
+        int, Option(min=1, help="Times a question that someone asked counts where texts are drawn.")
+    ] = 1,
+    four_bits: Annotated[
+        Layers, Option(help="Linear layers whose weights are put on a grid of four bits at the end.")
+    ] = "none",
     seed: Annotated[int, Option(help="Of the embedding's fit, batches and misspellings.")] = 0,
     threads: Threads = 1,
 ) -> None:
@@ -107,11 +116,15 @@ def main(
             lessons.figures,
         )
     targets = Targets(cache, len(texts), share)
-    draw, loss = lessons.mixed(targets, fresh, size), lessons.vectors(targets)
+    more = np.isin(read_sources(cache / "texts.tsv"), ASKED)
+    draw = lessons.mixed(targets, fresh, size, np.where(more, asked, 1))
+    loss = lessons.vectors(targets)
     run_stage(progress, "vectors", Settings(rate, vectors), draw, loss, lambda: lessons.figures(targets))
     student.eval()
     if begin is not None:
         average(student, encoder_of(load_pretrained(find_directory(begin))), kept)
+    read = [texts[int(row)] for row in targets.rows[:ROUNDED_ON]]
+    student = in_four_bits(student, known.tokenizer, read, four_bits)
     save_pretrained(student, out / "trunk", tokenizer_from=folder)
 
 
@@ -173,10 +186,11 @@ class Lessons:
         sentence, more = vector_loss(ours_vector, target_vector)
         return value + sentence, parts | more
 
-    def mixed(self, targets: Targets, fresh: float, size: int) -> Draw:
+    def mixed(self, targets: Targets, fresh: float, size: int, times: np.ndarray) -> Draw:
         """Labelled batches and among them batches that only MiniLM reads; half of the windows of near texts.
 
-        The latter have their numbers below zero: −1 − text.
+        The latter have their numbers below zero: −1 − text. `times` (N,): how often a text counts among the
+        labelled ones that are drawn.
         """
         known, seed = self.known, self.seed
 
@@ -184,9 +198,11 @@ class Lessons:
             targets.refresh()
             draw = generator(f"{seed} {step}")
             near = near_texts(self.cache, draw)
-            labelled = window(targets.rows, known.lengths, size, (seed, 9, step), near)
+            rows = np.intersect1d(targets.rows, known.usable)
+            rows = np.repeat(rows, times[rows])
+            labelled = window(rows, known.lengths, size, (seed, 9, step), near)
             plain = window(known.usable, known.lengths, size, (seed, 10, step), near)
-            labelled = [rows[targets.there[rows]] for rows in labelled]  # near texts may have no label
+            labelled = [batch[targets.there[batch]] for batch in labelled]  # near texts may have no label
             count = round(WINDOW * fresh)
             both = labelled[: WINDOW - count] + [-1 - rows for rows in plain[:count]]
             draw.shuffle(both)

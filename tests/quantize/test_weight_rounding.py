@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from models import build
+from models.four_bit import find_four_bits
 from quantize.onnx_int8 import quantise_columns
 from quantize.weight_rounding import DAMPING, round_weights, rounded, second_moments, to_nearest
 from tests.helpers.tiny_networks import encoded, randomise, tiny
@@ -70,6 +71,32 @@ def test_outputs_change_less_than_by_the_nearest_weights(bits):
     errors = [exact - near.double() for near in (rounded(weight, moment, bits), to_nearest(weight, bits))]
     by_output, by_weight = (float(((e @ moment) * e).sum()) for e in errors)
     assert by_output < by_weight / 2
+
+
+def test_four_bits_cut_rows_off_where_outputs_change_least_and_are_found_again():
+    weight, moment = matrix_and_moment(24, 96, seed=4)
+    weight[:, 10] *= 6  # for one large weight a row the grid would be coarse
+    done = rounded(weight, moment, 4)
+    found = find_four_bits(done)
+    assert found is not None
+    assert torch.equal(found.matrix(), done)  # steps are float16, so that storing them loses nothing
+    assert torch.equal(found.steps.half().float(), found.steps)
+
+    def error(other):
+        difference = weight.double() - other.double()
+        return float(((difference @ moment) * difference).sum())
+
+    assert error(done) < error(to_nearest(weight, 4)) / 2
+    assert (done.abs().amax(1) < weight.abs().amax(1)).any()
+
+
+def test_rows_on_a_grid_of_four_bits_stay_there_when_eight_are_asked_for():
+    model = randomise(build(tiny("bert-base"))).eval()
+    four = round_weights(model, encoded(2), 4).network
+    eight, seven = (round_weights(four, encoded(2), bits) for bits in (8, 7))
+    assert eight.report["layers"] == 0
+    assert seven.report["layers"] > 0
+    assert all(torch.equal(a, b) for a, b in zip(four.parameters(), eight.network.parameters(), strict=True))
 
 
 def test_moments_are_those_of_real_tokens():

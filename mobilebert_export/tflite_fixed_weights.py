@@ -1,8 +1,10 @@
-"""Weights that layers share stay one constant in a .tflite file.
+"""Weights that layers share stay one constant in a .tflite file, and weights in four bits stay on their grid.
 
-The converter folds a norm's γ and β into the linear maps that read it, although the residual needs the norm's
-own output all the same. Layers of an ALBERT that share a map but read different norms, or none, then get a
-copy each. This undoes the fold for those maps; the numbers agree to rounding and the operators are the same.
+The converter folds a norm's γ and β into some linear maps that read it, although the residual needs the
+norm's own output all the same. Layers of an ALBERT that share a map but read different norms, or none, then
+get a copy each, and columns of four-bit weights get steps of their own. This undoes the fold for those maps;
+the numbers agree to rounding and the operators are the same. Other maps keep it: what the norm has before γ
+has narrower ranges.
 """
 
 from collections import Counter
@@ -12,25 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from models.four_bit import find_four_bits
+
 Weights = NDArray[np.float32]
 
 
-def shared_weights(model: nn.Module) -> list[Weights]:
-    """Weights (O, I) of the linear maps that several layers of a model hold."""
+def fixed_weights(model: nn.Module) -> list[Weights]:
+    """Weights (O, I) of the linear maps that several layers hold, or that lie on a grid of four bits."""
     held = Counter(
         module for _, module in model.named_modules(remove_duplicate=False) if isinstance(module, nn.Linear)
     )
-    return [module.weight.detach().numpy() for module, count in held.items() if count > 1]
+    return [
+        module.weight.detach().numpy()
+        for module, count in held.items()
+        if count > 1 or find_four_bits(module.weight) is not None
+    ]
 
 
-def unfold_shared(file: Any, shared: list[Weights]) -> None:
-    """Let every folded copy of a shared map read the norm's output with the shared weights again.
+def unfold(file: Any, fixed: list[Weights]) -> None:
+    """Let every folded copy of some maps read the norm's output with their own weights again.
 
     Args:
         file: a parsed .tflite file (`flatbuffer_utils`), changed in place.
-        shared: of `shared_weights`.
+        fixed: of `fixed_weights`.
     """
-    if not shared:
+    if not fixed:
         return
     from ai_edge_litert.tools import flatbuffer_utils as fb
 
@@ -45,19 +53,21 @@ def unfold_shared(file: Any, shared: list[Weights]) -> None:
             kind = codes[op.opcodeIndex]
             if kind == builtin.MUL and (gamma := values.vector(op.inputs[1])) is not None:
                 scaled[int(op.outputs[0])] = (int(op.inputs[0]), gamma)
+                affine[int(op.inputs[0])] = (int(op.outputs[0]), gamma, np.zeros_like(gamma))  # β may be 0
             elif kind == builtin.ADD and int(op.inputs[0]) in scaled:
                 source, gamma = scaled[int(op.inputs[0])]
                 if (beta := values.vector(op.inputs[1])) is not None:
                     affine[source] = (int(op.outputs[0]), gamma, beta)
             elif kind == builtin.FULLY_CONNECTED and int(op.inputs[0]) in affine:
                 output, gamma, beta = affine[int(op.inputs[0])]
-                folded, bias = values.read(op.inputs[1]), values.read(op.inputs[2])
-                for weight in shared:
+                folded = values.read(op.inputs[1])
+                bias = values.vector(op.inputs[2]) if len(op.inputs) > 2 and op.inputs[2] >= 0 else None
+                for weight in fixed:
                     if weight.shape == folded.shape and np.array_equal(weight * gamma, folded):
                         plain[int(op.inputs[1])] = weight
-                        plain[int(op.inputs[2])] = (bias - weight.astype(np.float64) @ beta).astype(
-                            np.float32
-                        )
+                        if bias is not None:
+                            shifted = bias - weight.astype(np.float64) @ beta
+                            plain[int(op.inputs[2])] = shifted.astype(np.float32)
                         op.inputs[0] = output
                         break
         for tensor, value in plain.items():

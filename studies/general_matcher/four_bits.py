@@ -1,0 +1,37 @@
+"""A trunk's linear layers on a grid of four bits, rounded so that what they compute changes least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models.layers import Encoder
+from quantize.weight_rounding import FOUR, round_weights
+from studies.general_matcher.heads import with_head
+from studies.general_matcher.teachers import MAX_LENGTH
+
+Layers = Literal["none", "feed-forward", "all"]
+
+
+def in_four_bits(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], layers: Layers) -> Encoder:
+    """A copy with some of its linear layers in four bits.
+
+    Args:
+        encoder: the trunk.
+        tokenizer: its own.
+        texts: whose activations say which errors matter.
+        layers: the feed-forward networks alone, or the attention's layers as well.
+    """
+    if layers == "none":
+        return encoder
+    model = with_head(encoder, seed=0)
+    calibration = tokenizer.pad(tokenizer.ids(list(texts), MAX_LENGTH), None)
+    keep = [name for name, _ in model.named_modules() if name.startswith("head.")]
+    if layers == "feed-forward":
+        keep += [name for name, _ in model.named_modules() if ".attention." in name]
+    given = {name: np.asarray(values, np.int32) for name, values in calibration.items()}
+    rounded: Encoder = round_weights(model, given, FOUR, keep).network.encoder
+    return rounded
