@@ -39,6 +39,11 @@ class Checked:
         """One sentence per broken tolerance; empty when it passed."""
         return (*self.result.failures, *(self.changes.failures if self.changes else ()))
 
+    @property
+    def thin(self) -> tuple[str, ...]:
+        """One sentence for each thing that is within its tolerance but has little room."""
+        return self.changes.thin if self.changes else ()
+
     def to_json(self) -> dict[str, Any]:
         """Plain data for report.json."""
         found = self.result.to_json() | {"failures": list(self.failures), "passed": not self.failures}

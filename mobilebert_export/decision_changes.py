@@ -32,6 +32,9 @@ NEAR = 0.16
 MAX_CLEAR_CHANGED = 0.003
 # Share of all decisions that may change, with 95% confidence, where a score is no probability.
 MAX_CHANGED = 0.02
+# What a file keeps that has room for another processor's rounding, or another seed's weights: the share of
+# all decisions that changes, and |Δlogit| of 99 pairs in a hundred.
+ROOM_CHANGED, ROOM_P99 = 0.005, 0.08
 _Z95 = 1.959964
 
 
@@ -96,6 +99,18 @@ class DecisionChanges:
         clear = self.pairs - self.near
         if self.changed_clear > MAX_CLEAR_CHANGED * clear:
             found.append(f"changes {self.changed_clear} of {clear} decisions that are clear of the threshold")
+        return tuple(found)
+
+    @property
+    def thin(self) -> tuple[str, ...]:
+        """One sentence for each thing that leaves little room."""
+        found = []
+        if self.changed > ROOM_CHANGED * self.pairs:
+            found.append(
+                f"changes {self.changed / self.pairs:.1%} of decisions, more than {ROOM_CHANGED:.1%}"
+            )
+        if self.p99_logit > ROOM_P99:
+            found.append(f"99th percentile of |Δlogit| {self.p99_logit:.3f}, above {ROOM_P99}")
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:

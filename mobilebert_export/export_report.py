@@ -48,7 +48,7 @@ def write_report(
         plain: the float artefact it was quantised from; `folder` itself for a float export.
         card: the artefact's io.json.
         model: name and SHA-256 of the PyTorch weights.
-        made: how it was quantised, how it compares with the PyTorch model, which recipes did not pass.
+        made: how it was quantised, how it compares with the PyTorch model, which recipes were not taken.
         latency: from `exporter.measure_pair`, or None where there is no pair to measure.
         rewrites: from `exact_rewrites.rewrite`, or None where the network was converted as it was.
         kronecker: lowering of each Kronecker layer, from `kronecker_lowering.lower`; empty for a dense model.
@@ -132,7 +132,7 @@ def to_markdown(report: dict[str, Any]) -> str:
 def print_summary(report: dict[str, Any], out: Path) -> None:
     """The table a user sees at the end of an export, on stdout."""
     rows = [
-        *((f"{one['recipe']} did not pass", one["failures"][0], "") for one in report["recipes_tried"]),
+        *((f"{one['recipe']} {one['outcome']}", one["failures"][0], "") for one in report["recipes_tried"]),
         *verification_rows(report),
         *((name, value, plain and f"float32: {plain}") for name, value, plain in _cost_rows(report)),
     ]
@@ -205,10 +205,10 @@ def _cost_rows(report: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
 
 
 def _choice_lines(report: dict[str, Any]) -> list[str]:
-    """Which recipes did not pass, and what static ranges cost the products that cost most."""
+    """Which recipes were not taken, and what static ranges cost the products that cost most."""
     lines = []
     for one in report["recipes_tried"]:
-        lines += [f"{one['recipe']} did not pass: {'; '.join(one['failures'])}.", ""]
+        lines += [f"{one['recipe']} {one['outcome']}: {'; '.join(one['failures'])}.", ""]
     if not (products := report["products"]):
         return lines
     worst = sorted(products, key=lambda product: product["sqnr_db"])

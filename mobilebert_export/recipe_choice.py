@@ -1,9 +1,9 @@
-"""Which recipe an artefact gets: the fastest that passes verification, and what became of the faster ones."""
+"""Which recipe an artefact gets: the fastest that passes verification with room, and why not others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,11 @@ class Written:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A recipe that was tried, and why it was not taken."""
+    """A recipe that was tried, and why it was not taken: what it breaks, or has little room for."""
 
     recipe: str
     failures: tuple[str, ...]
+    outcome: str = "does not pass"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for recipe.json and report.json."""
@@ -43,7 +44,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The recipe that passed, what comparing its artefact found, and the recipes rejected before it."""
+    """The recipe that passed, what comparing its artefact found, and the other recipes that were tried."""
 
     recipe: Recipe
     written: Written
@@ -58,22 +59,28 @@ def choose(
     where: Path,
     console: Console,
 ) -> Chosen:
-    """Try a recipe and those that may stand in for it, the fastest first; take the first that passes.
+    """Try a recipe and those that may stand in for it, the fastest first; take the first with room.
+
+    Where none has room, the first that passes is taken; layers in float, which cost time and bytes, are for
+    networks that nothing else passes with.
 
     Args:
         first: what was asked for.
         write: makes the artefact by a recipe, over the one before.
         check: compares it with the PyTorch model.
         where: the artefact's folder, for messages.
-        console: for a line per recipe that does not pass.
+        console: for a line per recipe that is not taken.
 
     Raises:
         VerificationError: none passes; it names each with its failures.
     """
     rejected: list[Rejected] = []
+    passed: Chosen | None = None
     recipes = recipes_to_try(first)
     compared = ""
     for recipe in recipes:
+        if passed and recipe.keeps_noisy_layers_float:
+            break
         try:
             written = write(recipe)
         except VerificationError as error:  # an accuracy budget that this recipe can't meet
@@ -81,11 +88,23 @@ def choose(
         else:
             checked = check(recipe)
             compared = f"{checked.result.pairs} {checked.result.of}"
+            made = Chosen(recipe, written, checked, tuple(rejected))
             if not checked.failures:
-                return Chosen(recipe, written, checked, tuple(rejected))
-            rejected.append(Rejected(recipe.name, checked.failures))
+                if not checked.thin:
+                    return made
+                passed = passed or made
+                rejected.append(Rejected(recipe.name, checked.thin, "passes with little room"))
+            else:
+                rejected.append(Rejected(recipe.name, checked.failures))
         if recipe is not recipes[-1]:
-            console.print(f"{recipe.name} does not pass: {'; '.join(rejected[-1].failures)}")
+            last = rejected[-1]
+            console.print(f"{last.recipe} {last.outcome}: {'; '.join(last.failures)}")
+    if passed:
+        others = tuple(one for one in rejected if one.recipe != passed.recipe.name)
+        if others != passed.rejected:  # another recipe has written over it
+            console.print(f"{passed.recipe.name} is taken: no other has more room")
+            passed = replace(passed, written=write(passed.recipe))
+        return replace(passed, rejected=others)
     if len(rejected) == 1 and not compared:
         raise VerificationError(f"{where}: {rejected[0].failures[0]}")
     found = [

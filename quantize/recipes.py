@@ -84,6 +84,11 @@ class Recipe:
         return self.activations.endswith("-static")
 
     @property
+    def keeps_noisy_layers_float(self) -> bool:
+        """Whether layers with much noise are float, rather than have ranges found at run time."""
+        return self.noise_limit_db is not None and not self.static_ranges
+
+    @property
     def needs_ranges(self) -> bool:
         """Whether activation ranges must be measured on text: to compute with, or to find noisy layers."""
         return self.static_ranges or self.noise_limit_db is not None

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from mobilebert_export import samples
 from mobilebert_export.artefact_check import Checked
+from mobilebert_export.decision_changes import DecisionChanges
 from mobilebert_export.recipe_choice import Written, choose
 from mobilebert_export.verification import Verification, VerificationError
 from mobilebert_runtime.matcher import Matcher
@@ -53,6 +54,48 @@ def test_the_first_recipe_that_passes_is_taken_and_no_slower_one_is_tried():
             assert made.recipe.name == passes
             assert [one.recipe for one in made.rejected] == names[:-1]
             assert said.count("does not pass") == len(names) - 1
+
+
+def changes(p99):
+    return DecisionChanges(2000, 2, 90, 0, (0.0, 0.0), 0.002, 0.01, p99, 0.3)
+
+
+def choice_by_room(first, p99):
+    """`p99` by recipe: all pass, with more or less room. None: does not pass."""
+    said, written = StringIO(), []
+
+    def write(recipe):
+        written.append(recipe.name)
+        return Written()
+
+    def check(recipe):
+        found = p99[recipe.name]
+        return Checked(result("is bad")) if found is None else Checked(result(), changes(found))
+
+    return choose(first, write, check, Path("out"), Console(file=said, width=200)), written, said.getvalue()
+
+
+def test_a_recipe_with_little_room_gives_way_to_one_with_more():
+    p99 = {"onnx-int8": 0.15, "onnx-int8-mixed": 0.09, "onnx-int8-dynamic": 0.05}
+    made, written, said = choice_by_room(recipes.RECIPES["onnx-int8"], p99)
+    assert made.recipe.name == written[-1] == "onnx-int8-dynamic"
+    assert [one.recipe for one in made.rejected] == ["onnx-int8", "onnx-int8-mixed"]
+    assert "onnx-int8 passes with little room: 99th percentile of |Δlogit| 0.150, above 0.08" in said
+
+
+def test_where_none_has_room_the_first_that_passes_is_taken_and_layers_stay_integer():
+    p99 = {"onnx-int8": None, "onnx-int8-mixed": 0.12, "onnx-int8-dynamic": 0.11}
+    made, written, said = choice_by_room(recipes.RECIPES["onnx-int8"], p99)
+    assert made.recipe.name == written[-1] == "onnx-int8-mixed", "the files are those of the recipe"
+    assert written.count("onnx-int8-mixed") == 2
+    assert [one.recipe for one in made.rejected] == ["onnx-int8", "onnx-int8-dynamic"]
+    assert "onnx-int8-mixed is taken" in said
+
+
+def test_what_leaves_room_changes_few_decisions_and_logits_little():
+    assert changes(0.08).thin == ()
+    assert len(changes(0.081).thin) == 1
+    assert len(replace(changes(0.3), changed=11).thin) == 2
 
 
 def test_where_none_passes_every_recipe_is_named_with_its_failures():
@@ -208,7 +251,8 @@ def test_an_artefact_made_by_a_fallback_says_so(tmp_path, monkeypatch):
     assert calls == [0, len(card["buckets"])], "PyTorch's outputs are known the second time"
     assert report["recipe"] == recipe["recipe"]["name"] == "tflite-int8-dynamic"
     assert recipe["tried"] == report["recipes_tried"]
-    assert recipe["tried"] == [{"recipe": "tflite-int8", "failures": ["made to fail"]}]
+    found = {"recipe": "tflite-int8", "failures": ["made to fail"], "outcome": "does not pass"}
+    assert recipe["tried"] == [found]
     assert card["quant"] == "int8"
     assert card["minimum_runtime"] == recipe["recipe"]["minimum_runtime"] == {"tflite": "2.18"}
-    assert "tflite-int8 did not pass: made to fail." in (tmp_path / "out" / "report.md").read_text()
+    assert "tflite-int8 does not pass: made to fail." in (tmp_path / "out" / "report.md").read_text()
