@@ -44,17 +44,17 @@ class Texts:
 
 
 def misspelt_pairs(
-    found: list[dict[str, str]], column: str, misspell: Misspeller, step: int
+    found: list[dict[str, str]], column: str, misspell: Misspeller, step: int, texts: int = 1
 ) -> list[dict[str, str]]:
-    """Pairs with one misspelling in one of the two texts, where a word kept for tests allows it."""
+    """Pairs with a misspelling in one of the two texts, or in each, where a word kept for tests allows it."""
     out = []
     for place, row in enumerate(found):
         number = place * max(1, step)
         draw = generator(f"typo {number}")
-        side = draw.choice("12")
-        wrong = misspell.one(row[column + side], draw)
-        if wrong != row[column + side]:
-            out.append(row | {column + side: wrong, "clean": str(number)})
+        sides = draw.sample("12", 2)[:texts] if texts > 1 else [draw.choice("12")]
+        wrong = {column + side: misspell.one(row[column + side], draw) for side in sides}
+        if all(row[name] != text for name, text in wrong.items()):
+            out.append(row | wrong | {"clean": str(number)})
     return out
 
 
@@ -85,15 +85,15 @@ def questions(data: Path, most: int = 10**9) -> tuple[Texts, dict[str, dict[str,
         }
         sets[name]["label"] = values
         if name in ("qqp_test", "twitter_url_test"):
-            noisy = misspelt_pairs(
-                spread(found, min(2000, most // 2)), column, misspell, -(-len(found) // min(2000, most // 2))
-            )
-            sets[f"typos_{name}"] = {
-                "left": texts.add([r[column + "1"] for r in noisy]),
-                "right": texts.add([r[column + "2"] for r in noisy]),
-                "label": np.array([float(r[label]) for r in noisy]),
-                "clean": np.array([int(r["clean"]) for r in noisy]),
-            }
+            some, step = spread(found, min(2000, most // 2)), -(-len(found) // min(2000, most // 2))
+            for prefix, count in (("typos", 1), ("typos_in_both", 2)):
+                noisy = misspelt_pairs(some, column, misspell, step, count)
+                sets[f"{prefix}_{name}"] = {
+                    "left": texts.add([r[column + "1"] for r in noisy]),
+                    "right": texts.add([r[column + "2"] for r in noisy]),
+                    "label": np.array([float(r[label]) for r in noisy]),
+                    "clean": np.array([int(r["clean"]) for r in noisy]),
+                }
     intents = held_out_intents(data)
     train = [r for r in rows(data / "intents/clinc150/train.tsv") if r["intent"] in intents]
     stored = [r for i in intents for r in [r for r in train if r["intent"] == i][:STORED_PER_INTENT]]

@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 from matching.evaluation.metrics import expected_calibration_error
 from matching.evaluation.score_calibration import fit_slope_and_offset
 from studies.general_matcher.evaluation_sets import PAIR_SETS
+from studies.general_matcher.minimal_pairs import DIFFERENT
 
 DRAWS = 1000
 SIDES = ("left", "right")
@@ -115,6 +116,10 @@ def figures(
         right = [((v > threshold) == noisy["label"]).mean() for v in (clean, wrong)]
         out[f"typo_accuracy_{name}"] = [round(float(v), 4) for v in right]
         out[f"typo_auc_{name}"] = [round(auc(noisy["label"], v), 4) for v in (clean, wrong)]
+        noisy = sets[f"typos_in_both_{name}"]
+        clean, wrong = scores[name][noisy["clean"]], scores[f"typos_in_both_{name}"]
+        right = [((v > threshold) == noisy["label"]).mean() for v in (clean, wrong)]
+        out[f"typo_in_both_accuracy_{name}"] = [round(float(v), 4) for v in right]
     out["identical_lowest"] = round(float(scores["identical"].min()), 4)
     decided = threshold if score is None else 0.0
     out["identical_same"] = round(float((scores["identical"] >= decided).mean()), 4)
@@ -129,7 +134,32 @@ def figures(
         hits = (values[own] > threshold) == (minimal["label"][own] > 0)
         out[f"minimal_{kind}"] = interval(len(hits), partial(_mean_of, hits))
     out["minimal_auc"] = round(auc(minimal["label"], values), 4)
+    if score is not None:
+        out |= as_shipped(scores["qqp_test"], sets["qqp_test"]["label"], values, minimal)
     return out if vectors is None else out | look_up(sets["clinc"], vectors)
+
+
+def as_shipped(
+    qqp: np.ndarray, labels: np.ndarray, values: np.ndarray, minimal: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """What a decision gets right at its own threshold, log-odds of 0: on QQP, and of each kind of minimal pair.
+
+    Args:
+        qqp: scores of the test pairs.
+        labels: theirs.
+        values: scores of the minimal pairs.
+        minimal: their set.
+    """
+    right = (qqp > 0) == labels
+    out: dict[str, Any] = {"shipped_qqp_accuracy": interval(len(right), partial(_mean_of, right))}
+    different = []
+    for number, kind in enumerate(minimal["kinds"]):
+        own = minimal["kind"] == number
+        hits = (values[own] > 0) == (minimal["label"][own] > 0)
+        out[f"shipped_minimal_{kind}"] = interval(len(hits), partial(_mean_of, hits))
+        if kind in DIFFERENT:
+            different.append(float(hits.mean()))
+    return out | {"shipped_minimal_different": round(float(np.mean(different)), 4)}
 
 
 def look_up(clinc: dict[str, np.ndarray], vectors: np.ndarray) -> dict[str, Any]:

@@ -33,12 +33,22 @@ ROWS = (
     ("minimal_swapped_roles", "... swapped roles"),
     ("minimal_synonym", "... synonym (same)"),
     ("minimal_word_order", "... word order (same)"),
+    ("shipped_minimal_number", "minimal pairs right at the shipped threshold: number"),
+    ("shipped_minimal_name", "... name"),
+    ("shipped_minimal_negation", "... negation"),
+    ("shipped_minimal_before_after", "... before/after"),
+    ("shipped_minimal_swapped_roles", "... swapped roles"),
+    ("shipped_minimal_synonym", "... synonym (same)"),
+    ("shipped_minimal_word_order", "... word order (same)"),
+    ("shipped_qqp_accuracy", "QQP test, accuracy at the shipped threshold"),
 )
 
 
 # Two figures each, clean and misspelt, and one alone.
 CHANGES = (
     ("typo_accuracy_qqp_test", "accuracy clean → one misspelling, QQP"),
+    ("typo_in_both_accuracy_qqp_test", "... one in each text"),
+    ("typo_in_both_accuracy_twitter_url_test", "... one in each text, Twitter-URL"),
     ("typo_auc_qqp_test", "AUC clean → one misspelling, QQP"),
     ("typo_auc_twitter_url_test", "... Twitter-URL"),
 )
@@ -54,6 +64,10 @@ SINGLE = (
     ("calibrated_ece_twitter_url_test", "... Twitter-URL (of train)"),
     ("threshold_qqp_dev", "best threshold on QQP dev"),
     ("minimal_auc", "minimal pairs, AUC of same against different"),
+    (
+        "shipped_minimal_different",
+        "minimal pairs of the five different kinds, right at the shipped threshold",
+    ),
 )
 CHANCE = (
     (

@@ -18,7 +18,7 @@ from studies.general_matcher import stages
 from studies.general_matcher.batches import window
 from studies.general_matcher.edits import edited
 from studies.general_matcher.evaluate import external_vectors
-from studies.general_matcher.evaluation_sets import PAIR_SETS
+from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
 from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
 from studies.general_matcher.heads import head_logits
 from studies.general_matcher.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
@@ -286,12 +286,27 @@ def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores
     assert few[0] > 2 * mean
     rows = {"left": np.arange(600), "right": np.arange(600), "label": labels[:600]}
     sets = dict.fromkeys(PAIR_SETS, rows) | {"identical": rows}
-    sets |= {f"typos_{name}": rows | {"clean": np.arange(600)} for name in ("qqp_test", "twitter_url_test")}
-    sets["minimal"] = rows | {"kind": np.zeros(600, int), "kinds": np.array(["number"])}
+    asked = itertools.product(("typos", "typos_in_both"), ("qqp_test", "twitter_url_test"))
+    noisy = [f"{kind}_{name}" for kind, name in asked]
+    sets |= {name: rows | {"clean": np.arange(600)} for name in noisy}
+    sets["minimal"] = rows | {"kind": np.arange(600) % 2, "kinds": np.array(["number", "synonym"])}
     found = figures(sets, None, lambda left, right: truth[left])
     assert found["qqp_test"][0] == pytest.approx(auc(labels[:600], truth[:600]), abs=1e-4)
     assert not [name for name in found if name.startswith("clinc")]
     assert found["typo_flips_qqp_test"][0] == 0
+    assert len(set(found["typo_in_both_accuracy_qqp_test"])) == 1
+    hits = (truth[:600] > 0) == (labels[:600] > 0)
+    assert found["shipped_qqp_accuracy"][0] == pytest.approx(hits.mean(), abs=1e-4)
+    assert found["shipped_minimal_synonym"][0] == pytest.approx(hits[1::2].mean(), abs=1e-4)
+    assert found["shipped_minimal_different"] == pytest.approx(hits[::2].mean(), abs=1e-4)  # numbers alone
+
+
+def test_a_misspelling_in_each_text_changes_both(words):
+    misspell = Misspeller(words, test=True)
+    pairs = [{"question1": "the definition", "question2": "a language"}]  # words kept for tests
+    (one,), (both,) = (misspelt_pairs(pairs, "question", misspell, 1, texts) for texts in (1, 2))
+    assert sum(one[name] != pairs[0][name] for name in pairs[0]) == 1
+    assert all(both[name] != pairs[0][name] for name in pairs[0])
 
 
 def test_vectors_of_another_programs_encoder_are_means_over_a_texts_tokens(tmp_path):
