@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 GENERAL = "matcher-open-m"
 # Of one file of pairs this share, and at most so many, are development pairs.
 DEV_SHARE, DEV_PAIRS = 0.2, 1000
+ROUNDED_ON, MAX_TOKENS = 400, 128  # pairs, and tokens of each, whose activations say how weights are rounded
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ def ship(config: ShipConfig, console: Console) -> None:
         start = None
         if name == GENERAL and not Path(request.model).is_dir():
             train_matcher(data, config.out / name, arch=name, threads=config.threads, epochs=epochs)
+        if name == GENERAL:
+            keep_four_bits(Path(request.model), name, data / "train.tsv")
         for recipe, debiased in TRAINING_RECIPES.get(name, ()):
             folder = config.out / (name if debiased else f"{name}-original")
             if not (folder / "model").is_dir():
@@ -94,6 +97,27 @@ def ship(config: ShipConfig, console: Console) -> None:
             if test.is_file() and not record.is_file():
                 train = data / "train.tsv"
                 write_json(record, evaluate_matcher(str(subject), test, train, threads=config.threads))
+
+
+def keep_four_bits(trained: Path, name: str, train: Path) -> None:
+    """Put a fine-tuned model's layers on grids of four bits where those of the shipped one are, in place.
+
+    Args:
+        trained: its model directory.
+        name: of the shipped matcher.
+        train: labelled pairs, whose texts say which errors matter.
+    """
+    from matching.data.labelled_pairs import read_labelled
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from models import MatcherSettings, find_directory, load_pretrained, save_pretrained
+    from quantize.four_bit_layers import four_bit_layers, round_as
+
+    origin, model = load_pretrained(find_directory(name)), load_pretrained(trained)
+    if four_bit_layers(origin) <= four_bit_layers(model):
+        return
+    text = PairTokenizer.load(trained).encode(read_labelled(train)[0][:ROUNDED_ON], MAX_TOKENS)
+    settings = MatcherSettings.load(trained)
+    save_pretrained(round_as(origin, model, text), trained, tokenizer_from=trained, settings=settings)
 
 
 def split_file(path: Path, folder: Path) -> Path:

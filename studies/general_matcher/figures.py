@@ -142,7 +142,7 @@ def figures(
 def as_shipped(
     qqp: np.ndarray, labels: np.ndarray, values: np.ndarray, minimal: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    """What a decision gets right at its own threshold, log-odds of 0: on QQP, and of each kind of minimal pair.
+    """What a decision gets right at its own threshold, log-odds of 0: QQP, and each kind of minimal pair.
 
     Args:
         qqp: scores of the test pairs.

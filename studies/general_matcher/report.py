@@ -66,7 +66,7 @@ SINGLE = (
     ("minimal_auc", "minimal pairs, AUC of same against different"),
     (
         "shipped_minimal_different",
-        "minimal pairs of the five different kinds, right at the shipped threshold",
+        "minimal pairs of the five different kinds right, shipped threshold",
     ),
 )
 CHANCE = (

@@ -13,6 +13,7 @@ from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
 from models.four_bit import find_four_bits, unpack_codes
+from quantize.four_bit_layers import four_bit_layers, round_as
 from quantize.tflite_four_bit import four_bit_codes
 from quantize.tflite_graph import TfliteGraph
 from quantize.weight_rounding import FOUR, round_weights
@@ -104,6 +105,20 @@ def test_every_kernel_computes_what_pytorch_does(folders: tuple[Path, Path]) -> 
         ]
         # Activations are rounded to eight bits; weights read as other numbers would leave nothing alike.
         assert np.abs(np.array(found) - wanted).max() < 0.1 * np.ptp(wanted, axis=0).max()
+
+
+def test_what_was_trained_further_is_rounded_where_its_origin_was(folders: tuple[Path, Path]) -> None:
+    origin, trained = load_pretrained(folders[0]), load_pretrained(folders[0])
+    with torch.no_grad():
+        for parameter in trained.parameters():
+            parameter.add_(0.01 * torch.randn_like(parameter))
+    assert four_bit_layers(origin)
+    assert not four_bit_layers(trained)
+    text = PairTokenizer.load(folders[0]).encode(samples.verification_pairs()[:40], 64)
+    again = round_as(origin, trained, text)
+    assert four_bit_layers(again) == four_bit_layers(origin)
+    for (name, found), given in zip(again.named_parameters(), trained.parameters(), strict=True):
+        assert torch.equal(found, given) != (name.removesuffix(".weight") in four_bit_layers(origin))
 
 
 def test_only_fifteen_of_the_points_of_eight_bits_are_four_bits() -> None:

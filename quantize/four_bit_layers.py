@@ -1,0 +1,34 @@
+"""Layers in four bits after further training: back on their grids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from models.four_bit import find_four_bits
+from quantize.weight_rounding import FOUR, round_weights
+
+
+def four_bit_layers(model: nn.Module) -> set[str]:
+    """Paths of the linear layers whose weights lie on a grid of four bits."""
+    return {
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and find_four_bits(module.weight) is not None
+    }
+
+
+def round_as(origin: nn.Module, trained: nn.Module, text: Mapping[str, NDArray[np.int32]]) -> nn.Module:
+    """A trained model whose layers are in four bits where those of the model it came from are.
+
+    Args:
+        origin: what the training began with.
+        trained: of the same shape.
+        text: encoded texts, int32 (N, S) by input name: which errors matter (`quantize.weight_rounding`).
+    """
+    keep = {name for name, _ in trained.named_modules()} - four_bit_layers(origin)
+    rounded: nn.Module = round_weights(trained, text, FOUR, keep).network
+    return rounded
