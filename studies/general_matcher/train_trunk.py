@@ -238,7 +238,8 @@ class Lessons:
             return found
         rows = np.flatnonzero(targets.there[:HELD])
         ours = embed(self.student, tokenizer, [self.known.texts[int(i)] for i in rows])
-        fit = float((ours * targets.values[rows]).sum(1).mean())
+        wanted = targets.values[rows]
+        fit = float((ours[:, : wanted.shape[1]] * wanted).sum(1).mean())
         return {"held_cosine": round(fit, 4), "labelled": int(targets.there.sum())} | found
 
 

@@ -127,12 +127,12 @@ def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]
 
     Args:
         ours: (B, H) unit vectors.
-        target: (B, H) unit vectors.
+        target: (B, H) unit vectors, or narrower ones, which ours are to equal with zeros after them.
 
     Returns:
         The loss, and its parts by name.
     """
-    sentence = (1 - (ours * target).sum(1)).mean()
+    sentence = (1 - (ours[:, : target.shape[1]] * target).sum(1)).mean()
     wanted = target @ target.T
     error = (ours @ ours.T - wanted).square()
     similarity = error.mean()

@@ -1,0 +1,193 @@
+"""A student several times as deep as its teacher and wider in its feature map: its start and its transfer.
+
+A group of neighbouring student layers answers to each teacher layer. The first numbers of the student's feature
+map are the teacher's and the rest are its own: the map between the two widths is fixed, as a learned one would
+only turn a feature map that linear layers write and read. Heads have one width in both networks, so that the
+first layers of a group share out the teacher layer's heads and attention is compared head by head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from distill.init.student import factorise_embedding
+from mobilebert_runtime.errors import ModelError
+from models import EncoderConfig, build
+from models.bert import BertLayer
+from models.layers import Encoder, EncoderOutput, additive_mask
+from models.mobilebert import MobileBertLayer
+
+Batch = dict[str, Tensor]
+RIDGE = 1e-2  # of the variance of a block's inner features
+QUIET = 0.3  # size of what a block reads beside what its heads say, at the start
+NO_KEY = -60.0  # score of a padded key
+COMMON = 0.6  # exponent of a word's count as its weight in the fit of the word embeddings
+
+
+def group_size(config: EncoderConfig, teacher: EncoderConfig) -> int:
+    """Student layers to each teacher layer.
+
+    Raises:
+        ModelError: layers, heads or widths do not fit each other.
+    """
+    group, rest = divmod(config.num_hidden_layers, teacher.num_hidden_layers)
+    heads = -(-teacher.num_attention_heads // config.num_attention_heads)
+    widths = [c.attention_size // c.num_attention_heads for c in (config, teacher)]
+    if rest or heads > group or widths[0] != widths[1] or config.hidden_size < teacher.hidden_size:
+        raise ModelError(
+            f"student of {config.num_hidden_layers} layers, {config.num_attention_heads} heads of {widths[0]} "
+            f"and {config.hidden_size} features: expected a multiple of the teacher's "
+            f"{teacher.num_hidden_layers} layers with room for its {teacher.num_attention_heads} heads of "
+            f"{widths[1]} in each, and at least its {teacher.hidden_size} features"
+        )
+    return group
+
+
+def widened(x: Tensor, size: int) -> Tensor:
+    """Teacher's numbers as the student's first, zeros after them: (…, N) → (…, size)."""
+    return F.pad(x, (0, size - x.shape[-1]))
+
+
+def as_teacher(ours: EncoderOutput, teacher: EncoderConfig) -> EncoderOutput:
+    """What of a captured student answers to the teacher's layers: as many, as wide, with as many heads."""
+    size, heads = teacher.hidden_size, teacher.num_attention_heads
+    group = len(ours.attention_scores) // teacher.num_hidden_layers
+    states = [state[..., :size] for state in ours.hidden_states[::group]]
+    scores = [
+        torch.cat(ours.attention_scores[first : first + group], 1)[:, :heads]
+        for first in range(0, len(ours.attention_scores), group)
+    ]
+    return EncoderOutput(ours.last_hidden_state, ours.pooled, states, scores)
+
+
+def start(
+    config: EncoderConfig, teacher: Encoder, batches: Sequence[Batch], counts: np.ndarray, seed: int
+) -> Encoder:
+    """A student that begins near its teacher, so that signals and gradients pass through all its layers.
+
+    Embeddings, positions and types are the teacher's, the width-3 convolution begins as the current token alone.
+    The first blocks of a group have the teacher layer's heads as far as the bottleneck carries them; what every
+    block writes back is fitted to what its group still lacks. Feed-forward networks are fresh.
+
+    Args:
+        config: of the student.
+        teacher: whose layers it answers to.
+        batches: texts to fit it on.
+        counts: (V,) how often each word piece occurs.
+        seed: of what is fresh.
+
+    Raises:
+        ModelError: see `group_size`.
+    """
+    group = group_size(config, teacher.config)
+    student = cast(Encoder, build(config, None, seed=seed))
+    with torch.no_grad():
+        targets = [teacher(**batch, capture=True) for batch in batches]
+        _start_embeddings(student, teacher, batches, counts)
+        states = [student.embed(**batch) for batch in batches]
+        for place, layer in enumerate(teacher.layers):
+            wanted = [target.hidden_states[place + 1] for target in targets]
+            blocks = cast(list[MobileBertLayer], student.layers[place * group : (place + 1) * group])
+            states = _start_group(blocks, cast(BertLayer, layer), batches, states, wanted)
+    return student
+
+
+def _start_embeddings(student: Encoder, teacher: Encoder, batches: Sequence[Batch], counts: np.ndarray) -> None:
+    source, target = teacher.embeddings, student.embeddings
+    size, width = student.config.embedding_size, teacher.config.hidden_size
+    root = torch.from_numpy((counts + 0.5) ** (COMMON / 2)).float()[:, None]
+    small, _ = factorise_embedding(source.word_embeddings.weight * root, size)
+    target.word_embeddings.weight.copy_(small / root)
+    target.word_embeddings.weight[student.config.pad_token_id].zero_()
+    rows, wide = len(target.position_embeddings.weight), student.config.hidden_size
+    real = [batch["attention_mask"] > 0 for batch in batches]
+    # What the teacher's norm divides by is not the same for every word: on average is near enough for places.
+    sums = [source.sum(batch["input_ids"], batch["token_type_ids"]) for batch in batches]
+    scale = source.LayerNorm.weight / _tokens(sums, real).std(-1).mean()
+    places, types = source.position_embeddings.weight[:rows] * scale, source.token_type_embeddings.weight * scale
+    target.position_embeddings.weight.copy_(widened(places, wide))
+    target.token_type_embeddings.weight.copy_(widened(types, wide))
+    words, lacking = [], []
+    for batch in batches:
+        words.append(target.trigram(target.word_embeddings(batch["input_ids"]), batch["attention_mask"]))
+        lacking.append(source(batch["input_ids"], batch["token_type_ids"]) - places[: words[-1].shape[1]] - types[0])
+    weight, bias = ridge(_tokens(words, real), _tokens(lacking, real))
+    target.embedding_transformation.weight[:width].copy_(weight)
+    target.embedding_transformation.bias[:width].copy_(bias)
+
+
+def _start_group(
+    blocks: Sequence[MobileBertLayer],
+    layer: BertLayer,
+    batches: Sequence[Batch],
+    states: list[Tensor],
+    wanted: Sequence[Tensor],
+) -> list[Tensor]:
+    """Start a group from what it reads, each (B, S, H), and what the teacher's layer gives, (B, S, N), a batch.
+
+    Returns:
+        What the group gives, (B, S, H) a batch.
+    """
+    real = [batch["attention_mask"] > 0 for batch in batches]
+    masks = [additive_mask(batch["attention_mask"], NO_KEY, torch.float32) for batch in batches]
+    size = wanted[0].shape[-1]
+    for place, block in enumerate(blocks):
+        given = _tokens(states, real)[:, :size]
+        _start_block(block, layer, place, given)
+        inner: list[Tensor] = []
+        dense = block.output.bottleneck.dense
+        hook = dense.register_forward_pre_hook(lambda _, inputs, inner=inner: inner.append(inputs[0]))
+        for x, mask in zip(states, masks, strict=True):
+            block(x, mask)
+        hook.remove()
+        lacking = _tokens(wanted, real) - _tokens(states, real)[:, :size]
+        weight, bias = ridge(_tokens(inner, real), lacking)
+        dense.weight[:size].copy_(weight)
+        dense.bias[:size].copy_(bias)
+        states = [x + dense(h) for x, h in zip(states, inner, strict=True)]
+    return states
+
+
+def _start_block(block: MobileBertLayer, layer: BertLayer, place: int, given: Tensor) -> None:
+    """The bottleneck of a block, and its heads where the teacher's layer has some left for it."""
+    ours, theirs = block.attention.self, layer.attention.self
+    width = ours.query.out_features
+    rows = slice(place * width, (place + 1) * width)
+    inherits = rows.stop <= theirs.query.out_features
+    parts = [theirs.query, theirs.key, theirs.value] if inherits else [layer.intermediate.dense]
+    weight = torch.cat([part.weight[rows] if inherits else part.weight for part in parts])
+    bias = torch.cat([part.bias[rows] if inherits else part.bias for part in parts])
+    # The best `width` numbers to tell what these parts make of the input: principal components of that.
+    made = given @ weight.t() + bias
+    mean = made.mean(0)
+    _, basis = torch.linalg.eigh((made - mean).t() @ (made - mean))
+    basis = basis[:, -width:]  # (M, W)
+    dense = block.bottleneck.input.dense
+    dense.weight[:, : weight.shape[1]].copy_(QUIET * basis.t() @ weight)
+    dense.bias.copy_(QUIET * basis.t() @ (bias - mean))
+    if inherits:
+        for k, own in enumerate((ours.query, ours.key, ours.value)):
+            own.weight.copy_(basis[k * width : (k + 1) * width] / QUIET)
+            own.bias.copy_(mean[k * width : (k + 1) * width])
+        nn.init.eye_(block.attention.output.dense.weight)
+
+
+def ridge(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Weight (M, N) and bias (M,) of the linear map from x (T, N) that comes close to y (T, M)."""
+    x_mean, y_mean = x.mean(0), y.mean(0)
+    x, y = (x - x_mean).double(), (y - y_mean).double()
+    gram = x.t() @ x
+    gram += RIDGE * gram.diagonal().mean() * torch.eye(len(gram), dtype=gram.dtype)
+    weight = torch.linalg.solve(gram, x.t() @ y).t().float()
+    return weight, y_mean - weight @ x_mean
+
+
+def _tokens(values: Sequence[Tensor], real: Sequence[Tensor]) -> Tensor:
+    """The real tokens of batches of (B, S, N): (T, N)."""
+    return torch.cat([value[keep] for value, keep in zip(values, real, strict=True)])

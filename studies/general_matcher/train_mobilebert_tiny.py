@@ -1,0 +1,128 @@
+"""MobileBERT-tiny (24 layers, Table 1 and appendix E of the paper) as a sentence encoder, taught by two teachers.
+
+Stages, each with a budget in seconds of training (the start, evaluation and loading not counted):
+
+- joint: feature maps, attention and sentence vectors of MiniLM, four student layers to each of its layers
+  (joint knowledge transfer, MobileBERT section 3.6);
+- vectors: mean-pooled vectors against those of MiniLM and MPNet, as for matcher-open-m.
+
+    python -m studies.general_matcher.train_mobilebert_tiny --out runs/general/tiny
+
+The same command resumes. OUT/trunk is a sentence-transformers folder, which `mobilebert export` reads.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from typer import Option
+
+from mobilebert_runtime.files import refuse_finished, write_json
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models import load_pretrained, preset, save_pretrained
+from models.layers import Encoder, encoder_of
+from studies.common.script import Force, Threads, run
+from studies.general_matcher.batches import TrainingTexts
+from studies.general_matcher.deeper_student import as_teacher, start
+from studies.general_matcher.noise import Misspeller
+from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, fast_products
+from studies.general_matcher.stages import Run, Settings, run_stage
+from studies.general_matcher.teachers import mean_pool, read_texts
+from studies.general_matcher.train_trunk import Lessons, counted, seated_teacher
+from studies.general_matcher.trunk import HELD, Targets, transfer_loss, vector_loss
+
+STAGES = ("joint", "vectors")
+FITTED_ON = 2400  # texts that the start is fitted to
+
+
+def main(
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    arch: Annotated[str, Option(help="Preset of the student.")] = "mobilebert-tiny",
+    cache: Cache = CACHE,
+    shared: Shared = SHARED,
+    joint: Annotated[float, Option(min=0, help="Seconds of the first stage.")] = 900,
+    vectors: Annotated[float, Option(min=0, help="Seconds of the second stage.")] = 1200,
+    transfer_rate: Annotated[float, Option(help="Peak rate of joint.")] = 1e-3,
+    rate: Annotated[float, Option(help="Peak rate of vectors.")] = 5e-4,
+    size: Annotated[int, Option(min=2, help="Labelled texts a batch.")] = 64,
+    noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.25,
+    share: Annotated[float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet.")] = 0.5,
+    fresh: Annotated[float, Option(min=0, max=1, help="Share of batches with MiniLM's vectors alone.")] = 0.0,
+    seed: Annotated[int, Option(help="Of fresh weights, batches and misspellings.")] = 0,
+    threads: Threads = 1,
+    force: Force = False,
+) -> None:
+    """Run what is not finished, and write OUT/trunk."""
+    refuse_finished(out / "trunk", force=force)
+    torch.set_num_threads(threads)
+    texts = read_texts(cache / "texts.tsv")
+    config = replace(preset(arch), attention_probs_dropout_prob=0.0)
+    out.mkdir(parents=True, exist_ok=True)
+    master, folder = seated_teacher(config, texts, out)
+    misspell = Misspeller(shared / "data/typos/words.tsv")
+    known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
+    if not (out / "start").is_dir():
+        rows = known.usable[:: len(known.usable) // FITTED_ON]
+        rows = rows[np.argsort(known.lengths[rows], kind="stable")]
+        batches = [known.batch(part) for part in np.array_split(rows, len(rows) // 48)]
+        begun = start(config, master, batches, counted(known, config.vocab_size), seed)
+        save_pretrained(begun, out / "start", tokenizer_from=folder)
+    student = encoder_of(load_pretrained(out / "start"))
+    lessons = DeeperLessons(master, student, known, shared / "data", cache, seed)
+    progress = Run(out, student)
+    if not progress.stage:
+        progress.note(start=True, dev=lessons.figures())
+    todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]
+    if "joint" in todo:
+        settings = Settings(transfer_rate, joint)
+        run_stage(progress, "joint", settings, lessons.plain, lessons.transfer, lessons.figures)
+    targets = Targets(cache, len(texts), share)
+    draw = lessons.mixed(targets, fresh, size, np.ones(len(texts), int))
+    loss = lessons.vectors(targets)
+    run_stage(progress, "vectors", Settings(rate, vectors), draw, loss, lambda: lessons.figures(targets))
+    write_embedder(student.eval(), out / "trunk", folder)
+
+
+@dataclass(frozen=True)
+class DeeperLessons(Lessons):
+    """Those of a student with several layers to each layer of its teacher."""
+
+    def transfer(self, index: np.ndarray, step: int) -> tuple[Tensor, dict[str, float]]:  # noqa: ARG002
+        """Layers and sentence vectors as the teacher's."""
+        batch = self.known.batch(index)
+        mask = batch["attention_mask"]
+        with fast_products():
+            with torch.no_grad():
+                target = self.teacher(**batch, capture=True)
+            ours = self.student(**batch, capture=True)
+        value, parts = transfer_loss(target, as_teacher(ours, self.teacher.config), mask)
+        ours_vector, target_vector = (
+            F.normalize(mean_pool(output.last_hidden_state.float(), mask), dim=-1) for output in (ours, target)
+        )
+        sentence, more = vector_loss(ours_vector, target_vector)
+        return value + sentence, parts | more
+
+
+def write_embedder(encoder: Encoder, directory: Path, tokenizer: Path) -> None:
+    """A sentence-transformers folder: the encoder, the mean over its tokens, unit length."""
+    save_pretrained(encoder, directory, tokenizer_from=tokenizer)
+    kinds = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+    modules = [
+        {"idx": k, "name": str(k), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for k, (kind, path) in enumerate(kinds.items())
+    ]
+    (directory / "modules.json").write_text(json.dumps(modules, indent=2) + "\n", encoding="utf-8")
+    (directory / "1_Pooling").mkdir()
+    pooling = {"word_embedding_dimension": encoder.config.hidden_size, "pooling_mode_mean_tokens": True}
+    write_json(directory / "1_Pooling/config.json", pooling)
+
+
+if __name__ == "__main__":
+    run(main)
