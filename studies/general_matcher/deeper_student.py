@@ -1,9 +1,9 @@
-"""A student several times as deep as its teacher and wider in its feature map: its start and its transfer.
+"""A student several times as deep as its teacher, with a wider feature map: its start and its transfer.
 
-A group of neighbouring student layers answers to each teacher layer. The first numbers of the student's feature
-map are the teacher's and the rest are its own: the map between the two widths is fixed, as a learned one would
-only turn a feature map that linear layers write and read. Heads have one width in both networks, so that the
-first layers of a group share out the teacher layer's heads and attention is compared head by head.
+A group of neighbouring student layers answers to each teacher layer. The first numbers of the student's
+feature map are the teacher's and the rest are its own: the map between the two widths is fixed, as a learned
+one would only turn a feature map that linear layers write and read. Heads have one width in both networks, so
+that the first layers of a group share out the teacher layer's heads and attention is compared head by head.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def group_size(config: EncoderConfig, teacher: EncoderConfig) -> int:
     widths = [c.attention_size // c.num_attention_heads for c in (config, teacher)]
     if rest or heads > group or widths[0] != widths[1] or config.hidden_size < teacher.hidden_size:
         raise ModelError(
-            f"student of {config.num_hidden_layers} layers, {config.num_attention_heads} heads of {widths[0]} "
-            f"and {config.hidden_size} features: expected a multiple of the teacher's "
+            f"student of {config.num_hidden_layers} layers, {config.num_attention_heads} heads of "
+            f"{widths[0]} and {config.hidden_size} features: expected a multiple of the teacher's "
             f"{teacher.num_hidden_layers} layers with room for its {teacher.num_attention_heads} heads of "
             f"{widths[1]} in each, and at least its {teacher.hidden_size} features"
         )
@@ -71,9 +71,10 @@ def start(
 ) -> Encoder:
     """A student that begins near its teacher, so that signals and gradients pass through all its layers.
 
-    Embeddings, positions and types are the teacher's, the width-3 convolution begins as the current token alone.
-    The first blocks of a group have the teacher layer's heads as far as the bottleneck carries them; what every
-    block writes back is fitted to what its group still lacks. Feed-forward networks are fresh.
+    Word embeddings are the principal components of the teacher's, the width-3 convolution is fitted to its
+    embedding output. The first blocks of a group have the teacher layer's heads as far as the bottleneck
+    carries them; what every block writes back is fitted to what its group still lacks. Feed-forward networks
+    are fresh.
 
     Args:
         config: of the student.
@@ -98,7 +99,9 @@ def start(
     return student
 
 
-def _start_embeddings(student: Encoder, teacher: Encoder, batches: Sequence[Batch], counts: np.ndarray) -> None:
+def _start_embeddings(
+    student: Encoder, teacher: Encoder, batches: Sequence[Batch], counts: np.ndarray
+) -> None:
     source, target = teacher.embeddings, student.embeddings
     size, width = student.config.embedding_size, teacher.config.hidden_size
     root = torch.from_numpy((counts + 0.5) ** (COMMON / 2)).float()[:, None]
@@ -110,13 +113,15 @@ def _start_embeddings(student: Encoder, teacher: Encoder, batches: Sequence[Batc
     # What the teacher's norm divides by is not the same for every word: on average is near enough for places.
     sums = [source.sum(batch["input_ids"], batch["token_type_ids"]) for batch in batches]
     scale = source.LayerNorm.weight / _tokens(sums, real).std(-1).mean()
-    places, types = source.position_embeddings.weight[:rows] * scale, source.token_type_embeddings.weight * scale
+    places = source.position_embeddings.weight[:rows] * scale
+    types = source.token_type_embeddings.weight * scale
     target.position_embeddings.weight.copy_(widened(places, wide))
     target.token_type_embeddings.weight.copy_(widened(types, wide))
     words, lacking = [], []
     for batch in batches:
-        words.append(target.trigram(target.word_embeddings(batch["input_ids"]), batch["attention_mask"]))
-        lacking.append(source(batch["input_ids"], batch["token_type_ids"]) - places[: words[-1].shape[1]] - types[0])
+        ids = batch["input_ids"]
+        words.append(target.trigram(target.word_embeddings(ids), batch["attention_mask"]))
+        lacking.append(source(ids, batch["token_type_ids"]) - places[: ids.shape[1]] - types[0])
     weight, bias = ridge(_tokens(words, real), _tokens(lacking, real))
     target.embedding_transformation.weight[:width].copy_(weight)
     target.embedding_transformation.bias[:width].copy_(bias)
@@ -129,10 +134,17 @@ def _start_group(
     states: list[Tensor],
     wanted: Sequence[Tensor],
 ) -> list[Tensor]:
-    """Start a group from what it reads, each (B, S, H), and what the teacher's layer gives, (B, S, N), a batch.
+    """Start a group by what it reads and what the teacher's layer gives.
+
+    Args:
+        blocks: the group.
+        layer: the teacher's.
+        batches: ids, mask and types.
+        states: (B, S, H) of every batch, what the group reads.
+        wanted: (B, S, N) of every batch, what it is to give.
 
     Returns:
-        What the group gives, (B, S, H) a batch.
+        What it gives, (B, S, H) of every batch.
     """
     real = [batch["attention_mask"] > 0 for batch in batches]
     masks = [additive_mask(batch["attention_mask"], NO_KEY, torch.float32) for batch in batches]
@@ -155,7 +167,14 @@ def _start_group(
 
 
 def _start_block(block: MobileBertLayer, layer: BertLayer, place: int, given: Tensor) -> None:
-    """The bottleneck of a block, and its heads where the teacher's layer has some left for it."""
+    """The bottleneck of a block, and its heads where the teacher's layer has some left for it.
+
+    Args:
+        block: at `place` in its group.
+        layer: the teacher's.
+        place: from 0.
+        given: (T, N), what the block reads of its group's first numbers.
+    """
     ours, theirs = block.attention.self, layer.attention.self
     width = ours.query.out_features
     rows = slice(place * width, (place + 1) * width)

@@ -1,6 +1,6 @@
-"""MobileBERT-tiny (24 layers, Table 1 and appendix E of the paper) as a sentence encoder, taught by two teachers.
+"""MobileBERT-tiny (24 layers; Table 1 and appendix E of the paper) as a sentence encoder of two teachers.
 
-Stages, each with a budget in seconds of training (the start, evaluation and loading not counted):
+Stages, each with a budget in processor seconds of training (the start, evaluation and loading not counted):
 
 - joint: feature maps, attention and sentence vectors of MiniLM, four student layers to each of its layers
   (joint knowledge transfer, MobileBERT section 3.6);
@@ -36,7 +36,7 @@ from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, fast_p
 from studies.general_matcher.stages import Run, Settings, run_stage
 from studies.general_matcher.teachers import mean_pool, read_texts
 from studies.general_matcher.train_trunk import Lessons, counted, seated_teacher
-from studies.general_matcher.trunk import HELD, Targets, transfer_loss, vector_loss
+from studies.general_matcher.trunk import Targets, transfer_loss, vector_loss
 
 STAGES = ("joint", "vectors")
 FITTED_ON = 2400  # texts that the start is fitted to
@@ -47,8 +47,8 @@ def main(
     arch: Annotated[str, Option(help="Preset of the student.")] = "mobilebert-tiny",
     cache: Cache = CACHE,
     shared: Shared = SHARED,
-    joint: Annotated[float, Option(min=0, help="Seconds of the first stage.")] = 900,
-    vectors: Annotated[float, Option(min=0, help="Seconds of the second stage.")] = 1200,
+    joint: Annotated[float, Option(min=0, help="Processor seconds of the first stage.")] = 900,
+    vectors: Annotated[float, Option(min=0, help="Processor seconds of the second stage.")] = 1200,
     transfer_rate: Annotated[float, Option(help="Peak rate of joint.")] = 1e-3,
     rate: Annotated[float, Option(help="Peak rate of vectors.")] = 5e-4,
     size: Annotated[int, Option(min=2, help="Labelled texts a batch.")] = 64,
@@ -81,12 +81,13 @@ def main(
         progress.note(start=True, dev=lessons.figures())
     todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]
     if "joint" in todo:
-        settings = Settings(transfer_rate, joint)
+        settings = Settings(transfer_rate, joint, processor=True)
         run_stage(progress, "joint", settings, lessons.plain, lessons.transfer, lessons.figures)
     targets = Targets(cache, len(texts), share)
     draw = lessons.mixed(targets, fresh, size, np.ones(len(texts), int))
     loss = lessons.vectors(targets)
-    run_stage(progress, "vectors", Settings(rate, vectors), draw, loss, lambda: lessons.figures(targets))
+    settings = Settings(rate, vectors, processor=True)
+    run_stage(progress, "vectors", settings, draw, loss, lambda: lessons.figures(targets))
     write_embedder(student.eval(), out / "trunk", folder)
 
 
@@ -104,7 +105,8 @@ class DeeperLessons(Lessons):
             ours = self.student(**batch, capture=True)
         value, parts = transfer_loss(target, as_teacher(ours, self.teacher.config), mask)
         ours_vector, target_vector = (
-            F.normalize(mean_pool(output.last_hidden_state.float(), mask), dim=-1) for output in (ours, target)
+            F.normalize(mean_pool(output.last_hidden_state.float(), mask), dim=-1)
+            for output in (ours, target)
         )
         sentence, more = vector_loss(ours_vector, target_vector)
         return value + sentence, parts | more
