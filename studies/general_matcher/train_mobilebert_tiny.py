@@ -47,13 +47,13 @@ def main(
     arch: Annotated[str, Option(help="Preset of the student.")] = "mobilebert-tiny",
     cache: Cache = CACHE,
     shared: Shared = SHARED,
-    joint: Annotated[float, Option(min=0, help="Processor seconds of the first stage.")] = 900,
-    vectors: Annotated[float, Option(min=0, help="Processor seconds of the second stage.")] = 1200,
-    transfer_rate: Annotated[float, Option(help="Peak rate of joint.")] = 1e-3,
-    rate: Annotated[float, Option(help="Peak rate of vectors.")] = 5e-4,
+    joint: Annotated[float, Option(min=0, help="Processor seconds of the first stage.")] = 500,
+    vectors: Annotated[float, Option(min=0, help="Processor seconds of the second stage.")] = 1300,
+    transfer_rate: Annotated[float, Option(help="Peak rate of joint.")] = 2e-4,
+    rate: Annotated[float, Option(help="Peak rate of vectors.")] = 2e-4,
     size: Annotated[int, Option(min=2, help="Labelled texts a batch.")] = 64,
     noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.25,
-    share: Annotated[float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet.")] = 0.5,
+    share: Annotated[float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet.")] = 0.35,
     fresh: Annotated[float, Option(min=0, max=1, help="Share of batches with MiniLM's vectors alone.")] = 0.0,
     seed: Annotated[int, Option(help="Of fresh weights, batches and misspellings.")] = 0,
     threads: Threads = 1,
@@ -110,6 +110,11 @@ class DeeperLessons(Lessons):
         )
         sentence, more = vector_loss(ours_vector, target_vector)
         return value + sentence, parts | more
+
+    def figures(self, targets: Targets | None = None) -> dict[str, float]:
+        """Those of `Lessons`, in the products of training."""
+        with fast_products():
+            return super().figures(targets)
 
 
 def write_embedder(encoder: Encoder, directory: Path, tokenizer: Path) -> None:
