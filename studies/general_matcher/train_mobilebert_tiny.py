@@ -48,7 +48,7 @@ def main(
     cache: Cache = CACHE,
     shared: Shared = SHARED,
     joint: Annotated[float, Option(min=0, help="Processor seconds of the first stage.")] = 500,
-    vectors: Annotated[float, Option(min=0, help="Processor seconds of the second stage.")] = 1300,
+    vectors: Annotated[float, Option(min=0, help="Processor seconds of the second stage.")] = 800,
     transfer_rate: Annotated[float, Option(help="Peak rate of joint.")] = 2e-4,
     rate: Annotated[float, Option(help="Peak rate of vectors.")] = 2e-4,
     size: Annotated[int, Option(min=2, help="Labelled texts a batch.")] = 64,
