@@ -24,13 +24,13 @@ from torch.nn import functional as F
 from typer import Option
 
 from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import (
     EncoderConfig,
     find_directory,
     load_classifier,
     load_pretrained,
-    packaged_directory,
     preset,
     save_pretrained,
 )
@@ -44,13 +44,22 @@ from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, fast_p
 from studies.general_matcher.prune import prune
 from studies.general_matcher.stages import Draw, Loss, Run, Settings, run_stage
 from studies.general_matcher.teachers import mean_pool, read_sources, read_texts
-from studies.general_matcher.trunk import HELD, Targets, embed, sentence_vectors, transfer_loss, vector_loss
+from studies.general_matcher.trunk import (
+    HELD,
+    Targets,
+    embed,
+    fit_target_map,
+    sentence_vectors,
+    transfer_loss,
+    vector_loss,
+)
 
 STAGES = ("joint", "vectors")
 TRANSFER_SIZE = 48  # texts a batch of joint
 PRUNED_ON, SEEN = 2000, 12_000  # texts whose activations choose what stays, and whose words are counted
 ROUNDED_ON = 1500  # texts whose activations say how weights are rounded
 EMBEDDING_STEPS = 600
+TURNED_ON = 4096  # texts by whose vectors targets are turned
 ASKED = ("questions", "trecqa_question")  # sources of questions that people have asked
 
 
@@ -67,6 +76,9 @@ def main(
             "--from", help="Model whose trunk to go on from, in the place of pruning; give --joint 0 with it."
         ),
     ] = None,
+    parent: Annotated[
+        str, Option(help="Model to prune: of MiniLM's vocabulary, its vectors as wide as MiniLM's.")
+    ] = "minilm",
     kept: Annotated[
         float,
         Option(min=0, max=1, help="Of --from's weights in the trunk that is written; chosen on dev pairs."),
@@ -95,7 +107,7 @@ def main(
     texts, config = read_texts(cache / "texts.tsv"), preset(arch)
     misspell = Misspeller(shared / "data/typos/words.tsv")
     out.mkdir(parents=True, exist_ok=True)
-    master, folder = seated_teacher(config, texts, out)
+    master, folder = seated_teacher(parent, config, texts, out)
     known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
     if begin is None and not (out / "pruned").is_dir():
         counts = counted(known, config.vocab_size)
@@ -116,6 +128,8 @@ def main(
             lessons.figures,
         )
     targets = Targets(cache, len(texts), share)
+    if parent != "minilm":
+        turn(targets, lessons, out)
     more = np.isin(read_sources(cache / "texts.tsv"), ASKED)
     draw = lessons.mixed(targets, fresh, size, np.where(more, asked, 1))
     loss = lessons.vectors(targets)
@@ -139,9 +153,27 @@ def average(student: Encoder, before: Encoder, kept: float) -> None:
             parameter.lerp_(old[name], kept)
 
 
-def seated_teacher(config: EncoderConfig, texts: list[str], out: Path) -> tuple[Encoder, Path]:
-    """MiniLM reading the student's vocabulary, and the folder of that tokenizer."""
-    folder = packaged_directory("minilm")
+def turn(targets: Targets, lessons: Lessons, out: Path) -> None:
+    """Turn the targets to where the vectors of another parent than MiniLM lie; out/turn.npy keeps the turn.
+
+    Raises:
+        ModelError: MiniLM has not read all texts: it does not read along, for its vectors lie elsewhere.
+    """
+    if not targets.read.all():
+        raise ModelError(f"{targets.cache}: MiniLM has not read all texts; run `teachers minilm` first")
+    path = out / "turn.npy"
+    if not path.is_file():
+        rows = targets.rows[:TURNED_ON]
+        ours = embed(lessons.student, lessons.known.tokenizer, [lessons.known.texts[i] for i in rows])
+        np.save(path, fit_target_map(targets.values[rows], ours))
+    targets.turn(np.load(path))
+
+
+def seated_teacher(
+    parent: str, config: EncoderConfig, texts: list[str], out: Path
+) -> tuple[Encoder, Path]:
+    """The parent reading the student's vocabulary, and the folder of that tokenizer."""
+    folder = find_directory(parent)
     master = load_classifier(folder, num_labels=2)
     if config.vocab_size == master.config.vocab_size:
         return master.encoder.eval(), folder

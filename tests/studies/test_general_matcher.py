@@ -20,7 +20,7 @@ from studies.general_matcher.edits import edited
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
 from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
-from studies.general_matcher.heads import head_logits
+from studies.general_matcher.heads import TokenStates, head_logits
 from studies.general_matcher.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
 from studies.general_matcher.minimal_pairs import DIFFERENT, SAME, generate
 from studies.general_matcher.noise import Misspeller, is_test_word
@@ -163,7 +163,9 @@ def test_head_of_cached_states_gives_the_logits_of_the_network():
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))
-        states = [torch.cat(model.states(*single(row)), -1)[0] for row in rows]
+        states = [
+            TokenStates(torch.tensor(row), torch.cat(model.states(*single(row)), -1)[0]) for row in rows
+        ]
         found = head_logits(model.head, states, np.array([0, 0, 1]), np.array([1, 2, 2]))
         for k, (left, right) in enumerate(((0, 1), (0, 2), (1, 2))):
             ids = torch.tensor([rows[left] + rows[right]])
