@@ -15,6 +15,14 @@ import torch
 from torch import Tensor
 from typer import Option
 
+from distill.general.batches import TrainingTexts
+from distill.general.development import DevSet, development_figures
+from distill.general.noise import Misspeller
+from distill.general.options import CACHE, SHARED, Cache, Shared, fast_products
+from distill.general.prune import prune
+from distill.general.teachers import read_texts
+from distill.general.train_trunk import PRUNED_ON, counted
+from distill.general.trunk import HELD, embed
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import find_directory, load_pretrained, packaged_directory, preset
@@ -22,14 +30,6 @@ from models.layers import Encoder, encoder_of
 from models.word_codes import product_codes
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
-from studies.general_matcher.batches import TrainingTexts
-from studies.general_matcher.development import DevSet, development_figures
-from studies.general_matcher.noise import Misspeller
-from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, fast_products
-from studies.general_matcher.prune import prune
-from studies.general_matcher.teachers import read_texts
-from studies.general_matcher.train_trunk import PRUNED_ON, counted
-from studies.general_matcher.trunk import HELD, embed
 
 SETS: tuple[DevSet, ...] = (
     ("sts_dev", "glue/sts-b/dev.tsv", "sentence", "score", 1500),

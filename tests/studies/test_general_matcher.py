@@ -10,25 +10,25 @@ import numpy as np
 import pytest
 import torch
 
+from distill.general import stages
+from distill.general.batches import window
+from distill.general.edits import edited
+from distill.general.heads import head_logits
+from distill.general.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
+from distill.general.minimal_pairs import DIFFERENT, SAME, generate
+from distill.general.noise import Misspeller, is_test_word
+from distill.general.options import generator
+from distill.general.prune import prune
+from distill.general.rules import caption, headline, rule_question
+from distill.general.stages import Run, Settings, run_stage
+from distill.general.trunk import Targets, fit_target_map, mapped, sentence_vectors, vector_loss
 from matching.evaluation.metrics import expected_calibration_error
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build
 from models.layers import encoder_of
-from studies.general_matcher import stages
-from studies.general_matcher.batches import window
-from studies.general_matcher.edits import edited
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
 from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
-from studies.general_matcher.heads import head_logits
-from studies.general_matcher.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
-from studies.general_matcher.minimal_pairs import DIFFERENT, SAME, generate
-from studies.general_matcher.noise import Misspeller, is_test_word
-from studies.general_matcher.options import generator
-from studies.general_matcher.prune import prune
-from studies.general_matcher.rules import caption, headline, rule_question
-from studies.general_matcher.stages import Run, Settings, run_stage
-from studies.general_matcher.trunk import Targets, fit_target_map, mapped, sentence_vectors, vector_loss
 from studies.shipped.front_page_encoders import lookup_graph, static_table, write
 from tests.helpers.tiny_networks import tiny
 

@@ -18,11 +18,11 @@ from typing import Annotated
 
 from typer import Option
 
+from distill.general.options import CACHE, SHARED, Shared, generator
+from distill.general.rules import caption, headline, rule_question
 from mobilebert_runtime.files import write_json
 from studies.common.records import check_outputs
 from studies.common.script import Force, console, run
-from studies.general_matcher.options import CACHE, SHARED, Shared, generator
-from studies.general_matcher.rules import caption, headline, rule_question
 
 SEED = 20261122
 HELD_OUT_INTENTS = 50

@@ -13,10 +13,10 @@ from typing import Annotated
 
 from typer import Option
 
+from distill.general.options import SHARED, Shared
 from mobilebert_runtime.spelling import LONGEST, SHORTEST
 from studies.common.records import check_outputs
 from studies.common.script import Force, console, run
-from studies.general_matcher.options import SHARED, Shared
 
 CORPORA = ("wiki-core-lead7k.txt.xz", "wiki-longtail-lead.txt.xz", "gutenberg-slices.txt.xz")
 PIECE = 1 << 22  # characters

@@ -25,6 +25,7 @@ from torch.nn import functional as F
 from transformers import MPNetModel
 from typer import Argument, Option
 
+from distill.general.options import CACHE, Cache, fast_products
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import file_sha256
@@ -32,7 +33,6 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from models import load_pretrained
 from models.packaged import packaged_directory
 from studies.common.script import Threads, console, run
-from studies.general_matcher.options import CACHE, Cache, fast_products
 
 MAX_LENGTH = 64
 SHARD = 4096

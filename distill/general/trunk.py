@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from distill.general.teachers import MAX_LENGTH, load_shards, mean_pool, padded
 from distill.losses import Weights, layer_loss
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.layers import Encoder, EncoderOutput
-from studies.general_matcher.teachers import MAX_LENGTH, load_shards, mean_pool, padded
 
 HELD = 1024  # the first texts are held out of training, for the development figures
 SIMILARITY = 5.0  # weight of the similarity matrix in `vector_loss`

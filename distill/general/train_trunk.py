@@ -23,7 +23,16 @@ from torch import Tensor
 from torch.nn import functional as F
 from typer import Option
 
+from distill.general.batches import WINDOW, TrainingTexts, near_texts, window
+from distill.general.development import development_figures
+from distill.general.noise import Misspeller
+from distill.general.options import CACHE, SHARED, Cache, Shared, fast_products, generator
+from distill.general.prune import prune
+from distill.general.stages import Draw, Loss, Run, Settings, run_stage
+from distill.general.teachers import mean_pool, read_sources, read_texts
+from distill.general.trunk import HELD, Targets, embed, sentence_vectors, transfer_loss, vector_loss
 from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
+from mobilebert_export.four_bits import Layers, in_four_bits
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import (
     EncoderConfig,
@@ -36,15 +45,6 @@ from models import (
 )
 from models.layers import Encoder, encoder_of
 from studies.common.script import Threads, run
-from studies.general_matcher.batches import WINDOW, TrainingTexts, near_texts, window
-from studies.general_matcher.development import development_figures
-from studies.general_matcher.four_bits import Layers, in_four_bits
-from studies.general_matcher.noise import Misspeller
-from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, fast_products, generator
-from studies.general_matcher.prune import prune
-from studies.general_matcher.stages import Draw, Loss, Run, Settings, run_stage
-from studies.general_matcher.teachers import mean_pool, read_sources, read_texts
-from studies.general_matcher.trunk import HELD, Targets, embed, sentence_vectors, transfer_loss, vector_loss
 
 STAGES = ("joint", "vectors")
 TRANSFER_SIZE = 48  # texts a batch of joint

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from typer import Option
 
+from distill.general.options import CACHE, Cache
+from distill.general.teachers import load_shards, read_texts
+from distill.general.trunk import HELD, Targets, mapped
 from mobilebert_runtime.errors import ToolError
 from studies.common.script import console, run
-from studies.general_matcher.options import CACHE, Cache
-from studies.general_matcher.teachers import load_shards, read_texts
-from studies.general_matcher.trunk import HELD, Targets, mapped
 
 
 def main(

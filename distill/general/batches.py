@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
+from distill.general.noise import Misspeller
+from distill.general.options import generator
+from distill.general.teachers import MAX_LENGTH, padded
+from distill.general.trunk import HELD
 from mobilebert_runtime.tokenizer import PairTokenizer
-from studies.general_matcher.noise import Misspeller
-from studies.general_matcher.options import generator
-from studies.general_matcher.teachers import MAX_LENGTH, padded
-from studies.general_matcher.trunk import HELD
 
 WINDOW = 20  # batches whose texts are drawn together and sorted by length
 LONG, LONG_SHARE = 24, 0.3  # texts of more tokens cost most and are rare in use: three in ten of them

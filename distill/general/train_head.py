@@ -23,20 +23,20 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typer import Option
 
+from distill.general.development import SETS, agreement, dev_pairs
+from distill.general.edits import edited
+from distill.general.heads import head_logits, packed, token_states, with_head
+from distill.general.minimal_pairs import generate
+from distill.general.noise import Misspeller
+from distill.general.options import CACHE, SHARED, Cache, Shared, generator
+from distill.general.teachers import load_shards, read_texts
+from distill.general.trunk import HELD
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import MatcherSettings, find_directory, load_pretrained, save_pretrained
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
 from models.layers import encoder_of
 from studies.common.script import Force, Threads, console, run
-from studies.general_matcher.development import SETS, agreement, dev_pairs
-from studies.general_matcher.edits import edited
-from studies.general_matcher.heads import head_logits, packed, token_states, with_head
-from studies.general_matcher.minimal_pairs import generate
-from studies.general_matcher.noise import Misspeller
-from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, generator
-from studies.general_matcher.teachers import load_shards, read_texts
-from studies.general_matcher.trunk import HELD
 
 # MPNet's cosine at which two texts are as likely to say the same as not, and how sharply; set beforehand.
 EVEN, SHARPNESS = 0.75, 14.0
