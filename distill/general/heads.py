@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from distill.general.options import fast_products
+from distill.general.numerics import fast_products
 from distill.general.teachers import MAX_LENGTH, padded
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import build

@@ -1,32 +1,34 @@
-"""Near texts of every labelled text, by a teacher's vectors (faiss, inner product).
-
-pip install faiss-cpu==1.15.1
-python -m studies.general_matcher.mine
-"""
+"""Near texts of every labelled text, by a teacher's vectors (faiss, inner product)."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from typer import Option
 
-from distill.general.options import CACHE, Cache
 from distill.general.teachers import load_shards, read_texts
-from distill.general.trunk import HELD, Targets, mapped
+from distill.general.trunk import Targets, held, mapped
 from mobilebert_runtime.errors import ToolError
-from studies.common.script import console, run
+
+RANKS = 30
 
 
-def main(
-    cache: Cache = CACHE,
-    ranks: Annotated[int, Option(min=1, help="Near texts of each text, from the nearest on.")] = 30,
-    teacher: Annotated[Literal["mpnet", "minilm"], Option(help="Whose vectors.")] = "mpnet",
-    cells: Annotated[
-        int, Option(min=1, help="Cells of the index, of which an eighth is searched; 1: exact.")
-    ] = 1,
-) -> None:
-    """Write CACHE/neighbours.npy (N, ranks), -1 where a text has no vector of the teacher yet."""
+def write_neighbours(cache: Path, teacher: str, ranks: int = RANKS, cells: int = 1) -> int:
+    """Write neighbours.npy (N, ranks), -1 where a text has no vector of the teacher yet.
+
+    Args:
+        cache: folder of texts.tsv and of the teachers' vectors.
+        teacher: whose vectors; those of mpnet are brought into the student's width.
+        ranks: near texts of each text, from the nearest on.
+        cells: of the index, of which an eighth is searched; 1: exact.
+
+    Returns:
+        How many texts have neighbours.
+
+    Raises:
+        ToolError: faiss is not installed.
+    """
     try:
         import faiss
     except ImportError as error:
@@ -34,7 +36,7 @@ def main(
     count = len(read_texts(cache / "texts.tsv"))
     vectors, there = load_shards(cache / teacher, count)
     rows = np.flatnonzero(there)
-    rows = rows[rows >= HELD]
+    rows = rows[rows >= held(count)]
     found = vectors[rows].astype(np.float32)
     if teacher == "mpnet":
         found = mapped(found, Targets(cache, count, 0.0).map)
@@ -51,8 +53,4 @@ def main(
     partial = cache / "neighbours.partial.npy"
     np.save(partial, out)
     partial.replace(cache / "neighbours.npy")
-    console().print(f"{len(rows):,} texts with neighbours")
-
-
-if __name__ == "__main__":
-    run(main)
+    return len(rows)

@@ -20,7 +20,7 @@ from distill.general.minimal_pair_templates import (
     REWRITTEN,
     THINGS,
 )
-from distill.general.options import generator
+from distill.general.numerics import generator
 
 DIFFERENT = ("number", "name", "negation", "before_after", "swapped_roles")
 SAME = ("synonym", "word_order")

@@ -1,51 +1,50 @@
-"""The words by which matcher-open-m corrects misspelt texts: those of the corpora, the most frequent first.
-
-python -m studies.general_matcher.spelling --out models/shipped/matcher-open-m/spelling.txt
-"""
+"""The words by which the open matchers correct misspelt texts, the most frequent first."""
 
 from __future__ import annotations
 
 import lzma
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
 
-from typer import Option
+from mobilebert_runtime.files import replacing
+from mobilebert_runtime.spelling import LONGEST, MOST_WORDS, SHORTEST
 
-from distill.general.options import SHARED, Shared
-from mobilebert_runtime.spelling import LONGEST, SHORTEST
-from studies.common.records import check_outputs
-from studies.common.script import Force, console, run
-
-CORPORA = ("wiki-core-lead7k.txt.xz", "wiki-longtail-lead.txt.xz", "gutenberg-slices.txt.xz")
+LEAST = 3  # times a word must occur
 PIECE = 1 << 22  # characters
 
 
-def main(
-    out: Annotated[Path, Option(help="The file to write.")],
-    shared: Shared = SHARED,
-    least: Annotated[int, Option(min=1, help="Times a word must occur.")] = 3,
-    force: Force = False,
-) -> None:
-    """Count the words of the corpora and write those that occur often enough."""
-    check_outputs(out, force=force)
+def frequent_words(texts: Iterable[str], least: int = LEAST) -> list[str]:
+    """Words of a to z that occur at least so often, the most frequent first."""
     counts: Counter[str] = Counter()
-    for name in CORPORA:
-        with lzma.open(shared / "corpora" / name, "rt", encoding="utf-8") as file:
-            rest = ""
-            while piece := file.read(PIECE):
-                whole, _, rest = (rest + piece.lower()).rpartition(" ")
-                counts.update(re.findall(r"[a-z]+", whole))
-            counts.update(re.findall(r"[a-z]+", rest))
+    for text in texts:
+        counts.update(re.findall(r"[a-z]+", text.lower()))
     words = [
         (-count, word)
         for word, count in counts.items()
         if count >= least and SHORTEST <= len(word) <= LONGEST
     ]
-    out.write_text("".join(f"{word}\n" for _, word in sorted(words)), encoding="utf-8")
-    console().print(f"{len(words):,} words")
+    return [word for _, word in sorted(words)]
 
 
-if __name__ == "__main__":
-    run(main)
+def corpus_pieces(paths: Sequence[Path]) -> Iterator[str]:
+    """The text of .xz files in pieces that end between two words."""
+    for path in paths:
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            rest = ""
+            while piece := file.read(PIECE):
+                whole, _, rest = (rest + piece).rpartition(" ")
+                yield whole
+            yield rest
+
+
+def known_beside(words: Sequence[str], own: Sequence[str]) -> list[str]:
+    """`words`, and behind them those of `own` that they lack: these are left as they are."""
+    return list(dict.fromkeys([*words, *own]))[:MOST_WORDS]
+
+
+def write_words(words: Sequence[str], out: Path, *, force: bool = False) -> None:
+    """Write a list that `SpellingCorrector` reads, a word a line, whole or not at all."""
+    with replacing(out, force=force) as partial:
+        partial.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")

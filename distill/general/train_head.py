@@ -1,9 +1,7 @@
 """Teach the pair decision on a frozen trunk, and write both as a model directory.
 
-Pairs: made by rule from templates and by editing natural sentences, mined ones with MPNet's cosine as a soft
-label, and texts beside their own misspelling.
-
-    python -m studies.general_matcher.train_head --trunk runs/general/m/trunk --out runs/general/open-m
+Pairs: made by rule from templates and by editing natural sentences, mined ones with a teacher's cosine as a
+soft label, and texts beside their own misspelling.
 
 The directory is read by `models.load_pretrained`, its trunk by transformers and, with the pooling of
 modules.json, by sentence-transformers.
@@ -12,85 +10,104 @@ modules.json, by sentence-transformers.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 from torch.nn import functional as F
-from typer import Option
 
 from distill.general.development import SETS, agreement, dev_pairs
 from distill.general.edits import edited
 from distill.general.heads import head_logits, packed, token_states, with_head
 from distill.general.minimal_pairs import generate
-from distill.general.noise import Misspeller
-from distill.general.options import CACHE, SHARED, Cache, Shared, generator
+from distill.general.noise import MISSPELLINGS, Misspeller
+from distill.general.numerics import generator
 from distill.general.teachers import load_shards, read_texts
-from distill.general.trunk import HELD
+from distill.general.trunk import held
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import MatcherSettings, find_directory, load_pretrained, save_pretrained
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
 from models.layers import encoder_of
-from studies.common.script import Force, Threads, console, run
 
-# MPNet's cosine at which two texts are as likely to say the same as not, and how sharply; set beforehand.
+# A teacher's cosine at which two texts are as likely to say the same as not, and how sharply.
 EVEN, SHARPNESS = 0.75, 14.0
 SMOOTH = 0.03  # of the labels of made pairs
 RATE, BATCH = 2e-3, 64
 KEPT_BACK = 8  # one pair in so many fits the temperature
+EDITED = 60_000  # texts at most that are edited
+HEAD_FILE = "head.json"
 
 
-def main(
-    trunk: Annotated[Path, Option(help="Model directory of the trunk.")],
-    out: Annotated[Path, Option(help="The model directory to write.")],
-    cache: Cache = CACHE,
-    shared: Shared = SHARED,
-    made: Annotated[int, Option(min=1, help="Pairs of each kind from templates, and as many edited.")] = 400,
-    mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 4000,
-    epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
-    share: Annotated[float, Option(min=0, max=1, help="Of the penalty; chosen on dev pairs.")] = 0.3,
-    head: Annotated[
-        str | None, Option(help="Model whose head and temperature to take as they are; nothing is trained.")
-    ] = None,
-    eight_bit: Annotated[bool, Option("--eight-bit", help="Write the weights in eight bits.")] = False,
-    seed: Annotated[int, Option(help="Of pairs, first weights and order.")] = 0,
-    threads: Threads = 1,
-    force: Force = False,
-) -> None:
-    """Train the head, write the directory, print dev figures."""
-    refuse_finished(out, force=force)
-    torch.set_num_threads(threads)
+@dataclass(frozen=True)
+class HeadConfig:
+    """Of which trunk and pairs a head is made, and how."""
+
+    trunk: Path  # model directory of the trunk
+    out: Path  # the model directory to write
+    cache: Path  # folder of texts.tsv, the teachers' vectors and the neighbours
+    data: Path | None = None  # data sets: dev figures and real misspellings; neither without it
+    made: int = 400  # pairs of each kind from templates, and as many edited
+    mined: int = 4000  # pairs mined
+    teacher: str = "mpnet"  # whose cosine is the mined pairs' soft label
+    epochs: int = 6  # passes over the pairs
+    share: float = 0.3  # of the penalty; chosen on dev pairs
+    head: str | None = None  # model whose head and temperature to take as they are; nothing is trained
+    eight_bit: bool = False  # write the weights in eight bits
+    seed: int = 0  # of pairs, first weights and order
+    threads: int = 1
+    force: bool = False  # replace what lies at `out`
+
+
+def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """Train the head and write the directory, head.json in it last.
+
+    Args:
+        config: what is made of what.
+        progress: called with facts, losses and figures.
+
+    Returns:
+        What head.json holds: pairs, temperature, dev figures.
+
+    Raises:
+        OutputError: `out` exists, without `force`.
+    """
+    refuse_finished(config.out, force=config.force)
+    torch.set_num_threads(config.threads)
+    trunk, out, seed = config.trunk, config.out, config.seed
     torch.manual_seed(seed)
     model, tokenizer = with_head(encoder_of(load_pretrained(trunk)), seed), PairTokenizer.load(trunk)
-    facts: dict[str, Any] = {"trunk": trunk.name, "head": head}
-    if head is not None:
-        given = find_directory(head)
+    facts: dict[str, Any] = {"trunk": trunk.name, "head": config.head}
+    if config.head is not None:
+        given = find_directory(config.head)
         model.head.load_state_dict(cast(EmbeddingMatcher, load_pretrained(given)).head.state_dict())
         temperature = MatcherSettings.load(given).temperature
-        model.head.share.data.fill_(share)
+        model.head.share.data.fill_(config.share)
     else:
-        pairs = training_pairs(cache, shared / "data", made, mined, seed)
+        pairs = training_pairs(config)
         index: dict[str, int] = {}
         places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs.texts])
         states = token_states(model, tokenizer, list(index))
         facts |= {"pairs": len(places), "texts": len(index)}
-        console().print(json.dumps(facts))
+        progress(json.dumps(facts))
         fitted = np.arange(len(places)) % KEPT_BACK > 0
-        train_head(model.head, states, places[fitted], pairs.targets[fitted], epochs, seed)
-        model.head.share.data.fill_(share)
+        train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)
+        model.head.share.data.fill_(config.share)
         rest = head_logits(model.head, states, *places[~fitted].T)
         temperature = best_temperature(rest, pairs.targets[~fitted])
     settings = MatcherSettings(threshold=0.5, temperature=temperature)
-    save_pretrained(model, out, tokenizer_from=trunk, settings=settings, eight_bit=eight_bit)
+    save_pretrained(model, out, tokenizer_from=trunk, settings=settings, eight_bit=config.eight_bit)
     write_packed_template(out / "tokenizer.json")
-    figures = head_figures(model, tokenizer, shared / "data", seed)
-    console().print(json.dumps({"temperature": round(temperature, 3)} | figures))
-    write_json(out / "head.json", facts | figures)
+    figures = head_figures(model, tokenizer, config.data, seed)
+    facts |= {"temperature": round(temperature, 3)} | figures
+    progress(json.dumps(facts))
+    write_json(out / HEAD_FILE, facts)
+    return facts
 
 
 def write_packed_template(path: Path) -> None:
@@ -130,14 +147,16 @@ class TrainingPairs:
     targets: np.ndarray
 
 
-def training_pairs(cache: Path, data: Path, made: int, mined: int, seed: int) -> TrainingPairs:
+def training_pairs(config: HeadConfig) -> TrainingPairs:
     """Made, edited and mined pairs, some of these misspelt, and texts beside their own misspelling."""
-    draw, misspell = generator(seed), Misspeller(data / "typos/words.tsv")
-    known = read_texts(cache / "texts.tsv")
-    by_rule = [*generate("train", made, seed), *edited(known[HELD : HELD + 60_000], made, seed)]
+    made, seed = config.made, config.seed
+    draw, misspell = generator(seed), Misspeller(config.data / MISSPELLINGS if config.data else None)
+    known = read_texts(config.cache / "texts.tsv")
+    natural = known[held(len(known)) :][:EDITED]
+    by_rule = [*generate("train", made, seed), *edited(natural, made, seed)]
     pairs = [(pair.left, pair.right) for pair in by_rule]
     targets = [SMOOTH + (1 - 2 * SMOOTH) * pair.label for pair in by_rule]
-    found, cosines = mined_pairs(cache, known, mined, seed)
+    found, cosines = mined_pairs(config.cache, known, config.mined, seed, config.teacher)
     for left, right in found:
         pairs.append((misspell.noisy(left, draw) if draw.random() < 0.25 else left, right))
     targets.extend((1 / (1 + np.exp(-SHARPNESS * (cosines - EVEN)))).tolist())
@@ -148,13 +167,13 @@ def training_pairs(cache: Path, data: Path, made: int, mined: int, seed: int) ->
 
 
 def mined_pairs(
-    cache: Path, texts: list[str], count: int, seed: int
+    cache: Path, texts: list[str], count: int, seed: int, teacher: str = "mpnet"
 ) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Pairs at three distances (rank 1-4, rank 5-30, random) and MPNet's cosines."""
-    vectors, there = load_shards(cache / "mpnet", len(texts))
+    """Pairs at three distances (rank 1-4, rank 5-30, random) and a teacher's cosines."""
+    vectors, there = load_shards(cache / teacher, len(texts))
     near, draw = np.load(cache / "neighbours.npy", mmap_mode="r"), np.random.default_rng(seed)
     rows = np.flatnonzero(there)
-    left = draw.choice(rows[rows >= HELD], count)
+    left = draw.choice(rows[rows >= held(len(texts))], count)
     turn, ranks = np.arange(count) % 5, near.shape[1]
     rank = np.select([turn < 2, turn < 4], [draw.integers(0, 4, count), draw.integers(4, ranks, count)], -1)
     right = np.where(rank >= 0, near[left, np.maximum(rank, 0)], draw.choice(rows, count))
@@ -164,7 +183,13 @@ def mined_pairs(
 
 
 def train_head(
-    head: AlignmentHead, states: list[Tensor], places: np.ndarray, targets: np.ndarray, epochs: int, seed: int
+    head: AlignmentHead,
+    states: list[Tensor],
+    places: np.ndarray,
+    targets: np.ndarray,
+    epochs: int,
+    seed: int,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> AlignmentHead:
     """Train on pairs of `states` at `places` (N, 2) towards `targets` (N,), in place."""
     optimiser = torch.optim.AdamW(head.parameters(), lr=RATE, weight_decay=0.01)
@@ -187,12 +212,12 @@ def train_head(
             nn.utils.clip_grad_norm_(head.parameters(), 1.0)
             optimiser.step()
             losses.append(loss.item())
-        console().print(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}")
+        progress(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}")
     return head.eval()
 
 
 def head_figures(
-    model: EmbeddingMatcher, tokenizer: PairTokenizer, data: Path, seed: int
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, data: Path | None, seed: int
 ) -> dict[str, float]:
     """Dev figures of the head, and its accuracy on further pairs of the training templates, by kind."""
 
@@ -201,7 +226,7 @@ def head_figures(
         return head_logits(model.head, found, np.arange(count), np.arange(count) + count)
 
     figures = {}
-    for name, *rest in SETS:
+    for name, *rest in SETS if data is not None else ():
         left, right, labels = dev_pairs(data, *rest)
         figures[name] = round(agreement(logits(left, right), labels), 4)
     made = list(generate("train", 60, seed + 1))
@@ -210,7 +235,3 @@ def head_figures(
         own = np.array([p.kind == kind for p in made])
         figures[f"made_{kind}"] = round(float(hits[own].mean()), 3)
     return figures
-
-
-if __name__ == "__main__":
-    run(main)

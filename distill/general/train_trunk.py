@@ -6,33 +6,29 @@ Stages, each with a budget in seconds of training (evaluation and loading not co
 - vectors: mean-pooled vectors against those of both teachers, and on texts without a label against
   MiniLM's, which reads along; a share of the texts misspelt for the student alone.
 
-    python -m studies.general_matcher.train_trunk --out runs/general/m
-
-The learning rate follows the share of the budget that is used. The same command resumes.
+The learning rate follows the share of the budget that is used. The same call resumes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from typer import Option
 
 from distill.general.batches import WINDOW, TrainingTexts, near_texts, window
 from distill.general.development import development_figures
-from distill.general.noise import Misspeller
-from distill.general.options import CACHE, SHARED, Cache, Shared, fast_products, generator
+from distill.general.noise import MISSPELLINGS, Misspeller
+from distill.general.numerics import fast_products, generator
 from distill.general.prune import prune
 from distill.general.stages import Draw, Loss, Run, Settings, run_stage
 from distill.general.teachers import mean_pool, read_sources, read_texts
-from distill.general.trunk import HELD, Targets, embed, sentence_vectors, transfer_loss, vector_loss
+from distill.general.trunk import Targets, embed, sentence_vectors, transfer_loss, vector_loss
 from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
-from mobilebert_export.four_bits import Layers, in_four_bits
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import (
     EncoderConfig,
@@ -44,7 +40,6 @@ from models import (
     save_pretrained,
 )
 from models.layers import Encoder, encoder_of
-from studies.common.script import Threads, run
 
 STAGES = ("joint", "vectors")
 TRANSFER_SIZE = 48  # texts a batch of joint
@@ -53,78 +48,79 @@ ROUNDED_ON = 1500  # texts whose activations say how weights are rounded
 EMBEDDING_STEPS = 600
 ASKED = ("questions", "trecqa_question")  # sources of questions that people have asked
 
+Rounding = Callable[[Encoder, PairTokenizer, Sequence[str]], Encoder]
 
-def main(
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
-    arch: Annotated[
-        str, Option(help="Preset of the trunk: MiniLM's feature map and heads.")
-    ] = "matcher-open-m",
-    cache: Cache = CACHE,
-    shared: Shared = SHARED,
-    begin: Annotated[
-        str | None,
-        Option(
-            "--from", help="Model whose trunk to go on from, in the place of pruning; give --joint 0 with it."
-        ),
-    ] = None,
-    kept: Annotated[
-        float,
-        Option(min=0, max=1, help="Of --from's weights in the trunk that is written; chosen on dev pairs."),
-    ] = 0.0,
-    joint: Annotated[float, Option(min=0, help="Seconds of the first stage.")] = 900,
-    vectors: Annotated[float, Option(min=0, help="Seconds of the second stage.")] = 1800,
-    transfer_rate: Annotated[float, Option(help="Peak rate of joint.")] = 3e-4,
-    rate: Annotated[float, Option(help="Peak rate of vectors.")] = 3e-4,
-    size: Annotated[int, Option(min=2, help="Labelled texts a batch.")] = 96,
-    noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.25,
-    share: Annotated[
-        float, Option(min=0, max=1, help="Of MiniLM in the target; the rest is MPNet. 1: MPNet is not read.")
-    ] = 0.5,
-    fresh: Annotated[float, Option(min=0, max=1, help="Share of batches that only MiniLM has read.")] = 0.5,
-    asked: Annotated[
-        int, Option(min=1, help="Times a question that someone asked counts where texts are drawn.")
-    ] = 1,
-    four_bits: Annotated[
-        Layers, Option(help="Linear layers whose weights are put on a grid of four bits at the end.")
-    ] = "none",
-    seed: Annotated[int, Option(help="Of the embedding's fit, batches and misspellings.")] = 0,
-    threads: Threads = 1,
+
+@dataclass(frozen=True)
+class TrunkConfig:
+    """From what a trunk is made, for how long, and how."""
+
+    out: Path  # folder of the run; an interrupted run there is taken up again
+    cache: Path  # folder of texts.tsv, the teachers' vectors and the neighbours
+    arch: str = "matcher-open-m"  # preset of the trunk: MiniLM's feature map and heads
+    data: Path | None = None  # data sets: development figures and real misspellings; neither without it
+    begin: str | None = None  # model whose trunk to go on from, in the place of pruning; `joint` is then 0
+    kept: float = 0.0  # of the weights of `begin` in the trunk that is written; chosen on dev pairs
+    joint: float = 900  # seconds of the first stage; loading and evaluation are not counted
+    vectors: float = 1800  # seconds of the second stage
+    transfer_rate: float = 3e-4  # peak rate of joint
+    rate: float = 3e-4  # peak rate of vectors
+    size: int = 96  # labelled texts a batch
+    noise: float = 0.25  # share of texts that are misspelt
+    share: float = 0.5  # of MiniLM in the target; the rest is MPNet. 1: MPNet is not read
+    fresh: float = 0.5  # share of batches that only MiniLM has read
+    asked: int = 1  # times a question that someone asked counts where texts are drawn
+    seed: int = 0  # of the embedding's fit, batches and misspellings
+    threads: int = 1
+
+
+def train_trunk(
+    config: TrunkConfig, rounded: Rounding | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Run the stages that are not finished, and write OUT/trunk."""
-    torch.set_num_threads(threads)
-    texts, config = read_texts(cache / "texts.tsv"), preset(arch)
-    misspell = Misspeller(shared / "data/typos/words.tsv")
+    """Run the stages that are not finished, and write OUT/trunk.
+
+    Args:
+        config: what is made of what.
+        rounded: what becomes of the trained trunk, given its tokenizer and texts whose activations say which
+            errors matter, such as `mobilebert_export.four_bits.in_four_bits`.
+        progress: called with each line of the record.
+    """
+    torch.set_num_threads(config.threads)
+    texts, shape = read_texts(config.cache / "texts.tsv"), preset(config.arch)
+    out, begin, seed = config.out, config.begin, config.seed
+    misspell = Misspeller(config.data / MISSPELLINGS if config.data else None)
     out.mkdir(parents=True, exist_ok=True)
-    master, folder = seated_teacher(config, texts, out)
-    known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
+    master, folder = seated_teacher(shape, texts, out)
+    known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, config.noise, seed)
     if begin is None and not (out / "pruned").is_dir():
-        counts = counted(known, config.vocab_size)
-        seen = [known.batch(rows) for rows in np.arange(HELD, HELD + PRUNED_ON).reshape(-1, 50)]
-        pruned = prune(master, config, counts, seen, EMBEDDING_STEPS, seed)
+        counts = counted(known, shape.vocab_size)
+        pruned = prune(master, shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
         save_pretrained(pruned, out / "pruned", tokenizer_from=folder)
     student = encoder_of(load_pretrained(find_directory(begin) if begin else out / "pruned"))
-    lessons = Lessons(master, student, known, shared / "data", cache, seed)
-    progress = Run(out, student)
-    todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]
+    lessons = Lessons(master, student, known, config.data, config.cache, seed)
+    run = Run(out, student, progress)
+    todo = STAGES[STAGES.index(run.stage) if run.stage else 0 :]
     if "joint" in todo:
         run_stage(
-            progress,
+            run,
             "joint",
-            Settings(transfer_rate, joint),
+            Settings(config.transfer_rate, config.joint),
             lessons.plain,
             lessons.transfer,
             lessons.figures,
         )
-    targets = Targets(cache, len(texts), share)
-    more = np.isin(read_sources(cache / "texts.tsv"), ASKED)
-    draw = lessons.mixed(targets, fresh, size, np.where(more, asked, 1))
+    targets = Targets(config.cache, len(texts), config.share)
+    more = np.isin(read_sources(config.cache / "texts.tsv"), ASKED)
+    draw = lessons.mixed(targets, config.fresh, config.size, np.where(more, config.asked, 1))
     loss = lessons.vectors(targets)
-    run_stage(progress, "vectors", Settings(rate, vectors), draw, loss, lambda: lessons.figures(targets))
+    settings = Settings(config.rate, config.vectors)
+    run_stage(run, "vectors", settings, draw, loss, lambda: lessons.figures(targets))
     student.eval()
     if begin is not None:
-        average(student, encoder_of(load_pretrained(find_directory(begin))), kept)
-    read = [texts[int(row)] for row in targets.rows[:ROUNDED_ON]]
-    student = in_four_bits(student, known.tokenizer, read, four_bits)
+        average(student, encoder_of(load_pretrained(find_directory(begin))), config.kept)
+    if rounded is not None:
+        read = [texts[int(row)] for row in targets.rows[:ROUNDED_ON]]
+        student = rounded(student, known.tokenizer, read)
     save_pretrained(student, out / "trunk", tokenizer_from=folder)
 
 
@@ -152,8 +148,14 @@ def seated_teacher(config: EncoderConfig, texts: list[str], out: Path) -> tuple[
 
 def counted(known: TrainingTexts, entries: int) -> np.ndarray:
     """How often each entry of a vocabulary occurs in some of the texts, (V,)."""
-    ids = np.concatenate([ids for ids, _ in known.encoded[HELD : HELD + SEEN]])
+    ids = np.concatenate([ids for ids, _ in known.encoded[known.held : known.held + SEEN]])
     return np.bincount(ids, minlength=entries)
+
+
+def looked_at(known: TrainingTexts) -> list[dict[str, Tensor]]:
+    """Batches of texts whose activations choose what pruning keeps."""
+    rows = np.arange(known.held, min(known.held + PRUNED_ON, len(known.texts)))
+    return [known.batch(rows[start : start + 50]) for start in range(0, len(rows), 50)]
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ class Lessons:
     teacher: Encoder
     student: Encoder
     known: TrainingTexts
-    data: Path
+    data: Path | None  # without it there are no development figures
     cache: Path
     seed: int
 
@@ -233,14 +235,12 @@ class Lessons:
     def figures(self, targets: Targets | None = None) -> dict[str, float]:
         """Development figures, with `targets` also the fit to them on texts that are not trained on."""
         tokenizer = self.known.tokenizer
-        found = development_figures(lambda texts: embed(self.student, tokenizer, texts), self.data)
+        found = {}
+        if self.data is not None:
+            found = development_figures(lambda texts: embed(self.student, tokenizer, texts), self.data)
         if targets is None:
             return found
-        rows = np.flatnonzero(targets.there[:HELD])
+        rows = np.flatnonzero(targets.there[: self.known.held])
         ours = embed(self.student, tokenizer, [self.known.texts[int(i)] for i in rows])
         fit = float((ours * targets.values[rows]).sum(1).mean())
         return {"held_cosine": round(fit, 4), "labelled": int(targets.there.sum())} | found
-
-
-if __name__ == "__main__":
-    run(main)

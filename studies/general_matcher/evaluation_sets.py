@@ -13,7 +13,7 @@ import numpy as np
 
 from distill.general.minimal_pairs import generate
 from distill.general.noise import Misspeller
-from distill.general.options import generator
+from distill.general.numerics import generator
 from distill.general.texts import held_out_intents, rows
 
 Row = TypeVar("Row")

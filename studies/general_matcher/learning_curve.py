@@ -19,7 +19,6 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from typer import Option
 
-from distill.general.options import SHARED, Shared
 from distill.general.texts import rows
 from distill.general.trunk import embed
 from matching.data.datasets import Examples
@@ -34,6 +33,7 @@ from studies.common.records import read_json
 from studies.common.script import Threads, console, run
 from studies.general_matcher.evaluation_sets import spread
 from studies.general_matcher.figures import auc
+from studies.general_matcher.options import SHARED, Shared
 from training.fit_matcher import fit, loop_config, settings_of
 from training.matchers import build_matcher
 

@@ -17,7 +17,7 @@ from distill.general.heads import head_logits
 from distill.general.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
 from distill.general.minimal_pairs import DIFFERENT, SAME, generate
 from distill.general.noise import Misspeller, is_test_word
-from distill.general.options import generator
+from distill.general.numerics import generator
 from distill.general.prune import prune
 from distill.general.rules import caption, headline, rule_question
 from distill.general.stages import Run, Settings, run_stage

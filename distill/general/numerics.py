@@ -1,20 +1,10 @@
-"""What the scripts of this study share on the command line, and their one source of chance."""
+"""The one source of chance of the general matcher's training, and the type of its products."""
 
 from __future__ import annotations
 
-import os
 import random
-from pathlib import Path
-from typing import Annotated
 
 import torch
-from typer import Option
-
-SHARED = Path(os.environ.get("MOBILEBERT_SHARED", "../shared"))
-CACHE = Path("runs/general/cache")
-
-Shared = Annotated[Path, Option(help="Folder that holds data/ and corpora/.")]
-Cache = Annotated[Path, Option(help="Folder of texts.tsv, the teachers' vectors and the neighbours.")]
 
 
 def generator(seed: int | str) -> random.Random:

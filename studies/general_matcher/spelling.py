@@ -1,0 +1,35 @@
+"""The words by which matcher-open-m corrects misspelt texts: those of the corpora, the most frequent first.
+
+python -m studies.general_matcher.spelling --out models/shipped/matcher-open-m/spelling.txt
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from distill.general.spelling import LEAST, corpus_pieces, frequent_words, write_words
+from distill.general.texts import CORPORA
+from studies.common.records import check_outputs
+from studies.common.script import Force, console, run
+from studies.general_matcher.options import SHARED, Shared
+
+
+def main(
+    out: Annotated[Path, Option(help="The file to write.")],
+    shared: Shared = SHARED,
+    least: Annotated[int, Option(min=1, help="Times a word must occur.")] = LEAST,
+    force: Force = False,
+) -> None:
+    """Count the words of the corpora and write those that occur often enough."""
+    check_outputs(out, force=force)
+    files = [shared / "corpora" / name for _, name, _ in CORPORA]
+    words = frequent_words(corpus_pieces(files), least)
+    write_words(words, out, force=force)
+    console().print(f"{len(words):,} words")
+
+
+if __name__ == "__main__":
+    run(main)
