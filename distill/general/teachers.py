@@ -143,6 +143,11 @@ def load_shards(folder: Path, count: int) -> tuple[np.ndarray, np.ndarray]:
     return (np.zeros((count, 1), np.float16) if out is None else out), there
 
 
+def shards_are_complete(folder: Path, count: int) -> bool:
+    """Whether a teacher has read all of `count` texts."""
+    return all((folder / f"shard-{first:08d}.npy").is_file() for first in range(0, count, SHARD))
+
+
 def write_shards(
     folder: Path,
     texts: Sequence[str],

@@ -141,7 +141,11 @@ def write_texts(shared: Path, out: Path, most: int | None = None) -> dict[str, A
 
     Returns:
         What held_out.json holds.
+
+    Raises:
+        DataError: see `source_files`.
     """
+    source_files(shared)
     data, corpora, draw = shared / "data", shared / "corpora", generator(SEED)
     intents = set(held_out_intents(data))
     excluded = evaluation_texts(data, intents)

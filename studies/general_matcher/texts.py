@@ -22,6 +22,7 @@ def main(
     force: Force = False,
 ) -> None:
     """Write texts.tsv and held_out.json."""
+    out.mkdir(parents=True, exist_ok=True)
     check_outputs(out / "texts.tsv", out / "held_out.json", force=force)
     facts = write_texts(shared, out)
     dropped = facts["dropped_because_in_an_evaluation_set"]
