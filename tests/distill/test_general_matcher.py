@@ -1,4 +1,4 @@
-"""Promise of the general matcher's study: made pairs are what they say, noise keeps words, a trunk learns."""
+"""Promise of the general matcher's training: made pairs are right, noise keeps words, a trunk learns."""
 
 import itertools
 import json
@@ -22,14 +22,8 @@ from distill.general.prune import prune
 from distill.general.rules import caption, headline, rule_question
 from distill.general.stages import Run, Settings, run_stage
 from distill.general.trunk import Targets, fit_target_map, mapped, sentence_vectors, vector_loss
-from matching.evaluation.metrics import expected_calibration_error
-from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build
 from models.layers import encoder_of
-from studies.general_matcher.evaluate import external_vectors
-from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
-from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
-from studies.shipped.front_page_encoders import lookup_graph, static_table, write
 from tests.helpers.tiny_networks import tiny
 
 TEXTS = ("Please believe me about tomorrow", "a", "The government of several countries", "12 + 34", "")
@@ -135,13 +129,6 @@ def test_window_holds_texts_of_like_length_and_near_ones():
     neighbours = np.where(np.arange(400)[:, None] < 200, (np.arange(400)[:, None] + [1, 2, 3]) % 400, -1)
     for batch in window(rows[rows < 190], lengths, 8, (0, 1), neighbours):
         assert np.diff(batch).min() <= 3
-
-
-def test_threshold_and_auc_of_a_set_that_can_be_told_apart():
-    labels, values = np.array([0, 0, 1, 1]), np.array([0.1, 0.4, 0.6, 0.9])
-    assert auc(labels, values) == 1
-    assert 0.4 < best_threshold(labels, values) < 0.6
-    assert auc(labels, np.ones(4)) == 0.5
 
 
 def test_head_of_cached_states_gives_the_logits_of_the_network():
@@ -271,60 +258,3 @@ def test_a_stage_lowers_the_loss_and_resumes(tmp_path, monkeypatch):
     run = Run(tmp_path / "run", encoder)
     run_stage(run, "vectors", Settings(1e-2, 0.395), draw, loss, dict)  # its budget is used up
     assert len(losses) == 40
-
-
-def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores():
-    """Scores that are twice as sure as they should be, and shifted, come out right after 500 pairs."""
-    draw = np.random.default_rng(0)
-    truth = draw.normal(size=4000)
-    labels = (draw.random(4000) < 1 / (1 + np.exp(-truth))).astype(float)
-    fitted = calibrated(labels[:1000], 2 * truth[:1000] + 3, 2 * truth[1000:] + 3)
-    assert expected_calibration_error(labels[1000:].astype(int), fitted) < 0.03
-    mean, high = error_by_chance(fitted)
-    assert 0 < mean < high < 0.05
-    few = error_by_chance(fitted[:100])
-    assert few[0] > 2 * mean
-    rows = {"left": np.arange(600), "right": np.arange(600), "label": labels[:600]}
-    sets = dict.fromkeys(PAIR_SETS, rows) | {"identical": rows}
-    asked = itertools.product(("typos", "typos_in_both"), ("qqp_test", "twitter_url_test"))
-    noisy = [f"{kind}_{name}" for kind, name in asked]
-    sets |= {name: rows | {"clean": np.arange(600)} for name in noisy}
-    sets["minimal"] = rows | {"kind": np.arange(600) % 2, "kinds": np.array(["number", "synonym"])}
-    found = figures(sets, None, lambda left, right: truth[left])
-    assert found["qqp_test"][0] == pytest.approx(auc(labels[:600], truth[:600]), abs=1e-4)
-    assert not [name for name in found if name.startswith("clinc")]
-    assert found["typo_flips_qqp_test"][0] == 0
-    assert len(set(found["typo_in_both_accuracy_qqp_test"])) == 1
-    hits = (truth[:600] > 0) == (labels[:600] > 0)
-    assert found["shipped_qqp_accuracy"][0] == pytest.approx(hits.mean(), abs=1e-4)
-    assert found["shipped_minimal_synonym"][0] == pytest.approx(hits[1::2].mean(), abs=1e-4)
-    assert found["shipped_minimal_different"] == pytest.approx(hits[::2].mean(), abs=1e-4)  # numbers alone
-
-
-def test_a_misspelling_in_each_text_changes_both(words):
-    misspell = Misspeller(words, test=True)
-    pairs = [{"question1": "the definition", "question2": "a language"}]  # words kept for tests
-    (one,), (both,) = (misspelt_pairs(pairs, "question", misspell, 1, texts) for texts in (1, 2))
-    assert sum(one[name] != pairs[0][name] for name in pairs[0]) == 1
-    assert all(both[name] != pairs[0][name] for name in pairs[0])
-
-
-def test_vectors_of_another_programs_encoder_are_means_over_a_texts_tokens(tmp_path):
-    table = np.random.default_rng(0).normal(size=(30522, 6)).astype(np.float32)
-    write(lookup_graph(table), tmp_path / "static", "int8")
-    tokenizer = PairTokenizer.load(tmp_path / "static")
-    texts = ["How old is the Moon?", "swim"]
-    found = external_vectors(tmp_path / "static", texts)
-    for text, vector in zip(texts, found, strict=True):
-        mean = table[tokenizer.ids([text], 128)[0][0]].mean(0)
-        assert vector @ (mean / np.linalg.norm(mean)) == pytest.approx(1, abs=1e-3)
-        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
-
-
-def test_static_vectors_are_weighed_by_rank_and_keep_what_varies():
-    vectors = np.random.default_rng(0).normal(size=(500, 8)) * np.array([9, 5, 1, 1, 1, 1, 1, 1])
-    table = static_table(vectors, 2)
-    centred = vectors - vectors.mean(0)
-    weights = np.linalg.norm(table, axis=1) / np.linalg.norm(centred[:, :2], axis=1)
-    assert np.median(weights[:20]) < np.median(weights[-100:])  # frequent tokens say less
-    assert np.corrcoef(np.abs(table[250:, 0]), np.abs(centred[250:, 0]))[0, 1] > 0.95
