@@ -1,4 +1,4 @@
-"""`mobilebert ship`: from labelled pairs to matchers that a phone can run, in one command."""
+"""`mobilebert ship`: from pairs, or from texts alone, to matchers that a phone can run, in one command."""
 
 from mobilebert_export import options as opt
 from mobilebert_export.config_command import command_from
@@ -15,11 +15,17 @@ def run(config: ShipConfig) -> None:
     OUT/MATCHER/model, the artefact OUT/MATCHER-QUANT and the records OUT/MATCHER.json and
     OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels first also
     OUT/MATCHER-original/model. What is finished is not done again.
+
+    With --general it remakes the shipped matchers of texts without labels: MiniLM and, with --teacher, MPNet
+    read them; MiniLM, and for matcher-open-s paraphrase-MiniLM-L3, is made smaller and learns from both; a
+    decision about pairs is taught on top, and each is exported and verified. OUT/MATCHER-QUANT.json records it.
     """
     from rich.console import Console
 
-    from mobilebert_export.shipping import ship as make
-
+    if config.general:
+        from mobilebert_export.general_shipping import ship_general as make
+    else:
+        from mobilebert_export.shipping import ship as make
     make(config, Console(stderr=True))
 
 
@@ -28,6 +34,10 @@ ship = command_from(
     run,
     data=opt.INPUT_FILE_OR_FOLDER,
     out=opt.RUN_FOLDER,
+    teacher=opt.INPUT_FOLDER,
+    paraphrase=opt.INPUT_FILE,
+    minutes=opt.ABOVE_ZERO,
+    most_texts=opt.LEARNED,
     teachers=opt.COUNT,
     debias=opt.STRENGTH,
     quant=opt.QUANTS,

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from distill.general.numerics import fast_products
+from distill.general.teachers import MAX_LENGTH, padded
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import build
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
 from models.layers import Encoder
-from studies.general_matcher.options import fast_products
-from studies.general_matcher.teachers import MAX_LENGTH, padded
 
 Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # what `AlignmentHead` reads
 

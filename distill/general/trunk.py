@@ -10,15 +10,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from distill.general.teachers import MAX_LENGTH, load_shards, mean_pool, padded
 from distill.losses import Weights, layer_loss
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.layers import Encoder, EncoderOutput
-from studies.general_matcher.teachers import MAX_LENGTH, load_shards, mean_pool, padded
 
-HELD = 1024  # the first texts are held out of training, for the development figures
+HELD = 1024  # see `held`
 SIMILARITY = 5.0  # weight of the similarity matrix in `vector_loss`
 NEAR, NEAR_COSINE = 5.0, 0.5  # weight of the pairs in it that are near, and from which cosine on they are
 TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)  # MobileBERT section 3.5
+
+
+def held(count: int) -> int:
+    """How many of `count` texts, the first ones, are held out of training for the development figures."""
+    return min(HELD, count // 8)
 
 
 def sentence_vectors(encoder: Encoder, batch: dict[str, Tensor]) -> Tensor:
@@ -125,7 +130,7 @@ class Targets:
     def rows(self) -> np.ndarray:
         """Labelled texts that may be trained on."""
         rows = np.flatnonzero(self.there)
-        return rows[rows >= HELD]
+        return rows[rows >= held(self.count)]
 
 
 def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]:
