@@ -61,7 +61,7 @@ def token_states(
 
 
 def packed(found: Sequence[TokenStates], left: np.ndarray, right: np.ndarray) -> Packed:
-    """Pairs of texts by their positions, as a batch: ids (B, S), three states (B, S, H), mask, types (B, S)."""
+    """Pairs of texts by their positions, as a batch: ids (B, S), states (B, S, H), mask and types (B, S)."""
     pairs = [(found[a], found[b]) for a, b in zip(left, right, strict=True)]
     states = nn.utils.rnn.pad_sequence(
         [torch.cat([a.states, b.states]).float() for a, b in pairs], batch_first=True

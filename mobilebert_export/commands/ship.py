@@ -18,7 +18,8 @@ def run(config: ShipConfig) -> None:
 
     With --general it remakes the shipped matchers of texts without labels: MiniLM and, with --teacher, MPNet
     read them; MiniLM, and for matcher-open-s paraphrase-MiniLM-L3, is made smaller and learns from both; a
-    decision about pairs is taught on top, and each is exported and verified. OUT/MATCHER-QUANT.json records it.
+    decision about pairs is taught on top, and each is exported and verified. OUT/MATCHER-QUANT.json is the
+    record.
     """
     from rich.console import Console
 

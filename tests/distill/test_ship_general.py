@@ -1,9 +1,9 @@
 """Promise: one command leads from texts without labels to verified general matchers."""
 
 import json
+import re
 from dataclasses import replace
 from functools import partial
-
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +93,7 @@ def toys(monkeypatch, minilm):
         distill.general.train_trunk, "find_directory", lambda name: places.get(name, Path(name))
     )
     monkeypatch.setattr(general_shipping, "check_paraphrase_onnx", lambda _: None)
-    monkeypatch.setattr(general_shipping, "read_paraphrase_onnx", lambda _: load_pretrained(minilm))
+    monkeypatch.setattr(general_shipping, "read_paraphrase_onnx", lambda _: encoder_of(load_pretrained(minilm)))
     for name, config in TOY_PRESETS.items():
         monkeypatch.setitem(models.presets.PRESETS, name, config)
     monkeypatch.setattr(general_shipping, "QUICK_MINUTES", 0.02)
@@ -326,7 +326,9 @@ def test_mined_pairs_are_labelled_by_the_teacher_that_there_is(tmp_path):
     """Without MPNet the cosine of MiniLM is the soft label."""
     given = np.random.default_rng(0).normal(size=(500, 6))
     given /= np.linalg.norm(given, axis=1, keepdims=True)
-    known = [f"text number {number} was read in the year {1000 + number}." for number in range(500)]
+    letters = "abcdefghij"
+    names = ["".join(letters[int(digit)] for digit in f"{number:03}") for number in range(500)]
+    known = [f"the text called {name} was read by all of us in spring." for name in names]
     (tmp_path / "texts.tsv").write_text("source\ttext\n" + "".join(f"own\t{text}\n" for text in known))
     write_shards(tmp_path / "minilm", known, lambda some: given[[known.index(text) for text in some]])
     near = np.argsort(-given @ given.T, axis=1)[:, 1 : RANKS + 1]
@@ -339,3 +341,20 @@ def test_mined_pairs_are_labelled_by_the_teacher_that_there_is(tmp_path):
     mined = [target for pair, target in zip(made.texts, made.targets, strict=True) if pair in set(pairs)]
     fits = [cosine for pair, cosine in zip(pairs, cosines, strict=True) if pair in set(made.texts)]
     assert spearmanr(mined[: len(fits)], fits).statistic == pytest.approx(1)
+
+
+def test_mined_pairs_of_other_numbers_are_taught_as_different(tmp_path):
+    """Though their teacher takes them for the same."""
+    known = [f"the text number {number} was read by all of us in spring." for number in range(500)]
+    (tmp_path / "texts.tsv").write_text("source\ttext\n" + "".join(f"own\t{text}\n" for text in known))
+    write_shards(tmp_path / "minilm", known, lambda some: np.ones((len(some), 1), np.float32))
+    near = (np.arange(500)[:, None] + np.arange(1, RANKS + 1)) % 500
+    np.save(tmp_path / "neighbours.npy", near.astype(np.int32))
+    made = training_pairs(HeadConfig(tmp_path, tmp_path, tmp_path, made=5, mined=200, teacher="minilm"))
+    found = [
+        target
+        for (left, right), target in zip(made.texts, made.targets, strict=True)
+        if right in known and re.findall(r"\d+", left) != re.findall(r"\d+", right)
+    ]
+    assert len(found) > 100
+    assert max(found) < 0.1
