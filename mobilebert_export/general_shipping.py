@@ -83,6 +83,7 @@ def ship_general(config: ShipConfig, console: Console) -> None:
         OptionError: an option that no step can take; nothing was begun.
         DataError: a file is missing or damaged, or the texts are too few; nothing was begun.
         ModelError: the teacher is not all-mpnet-base-v2; nothing was begun.
+        ToolError: faiss is not installed; nothing was begun.
         OutputError: the folder holds another run.
         VerificationError: an artefact does not agree with its model.
     """
@@ -131,9 +132,14 @@ def settings(config: ShipConfig) -> dict[str, Any]:
         "data": sha256("".join(map(file_sha256, files)).encode()).hexdigest(),
         "teachers": teachers(config),
         "most_texts": config.most_texts or (QUICK_TEXTS if config.quick else None),
-        "minutes": config.minutes or (QUICK_MINUTES if config.quick else MINUTES),
+        "minutes": minutes(config),
         "quick": config.quick,
     }
+
+
+def minutes(config: ShipConfig) -> float:
+    """Training of each trunk."""
+    return config.minutes or (QUICK_MINUTES if config.quick else MINUTES)
 
 
 def teachers(config: ShipConfig) -> list[str]:
@@ -176,10 +182,9 @@ def words_of(data: Path, texts: list[str]) -> list[str]:
 
 def make(name: str, config: ShipConfig, request: ExportRequest, console: Console) -> None:
     """Trunk, head, artefact and record of one matcher, as far as they are not there."""
-    recipe, given, cache = RECIPES[name], settings(config), config.out / "cache"
+    recipe, cache, seconds = RECIPES[name], config.out / "cache", 60 * minutes(config)
     data = config.data / "data" if config.data.is_dir() else None
     run, model, both = config.out / name / "trunk", Path(request.model), config.teacher is not None
-    seconds = 60 * given["minutes"]
     if not (run / "trunk").is_dir():
         trunk = TrunkConfig(
             out=run,
