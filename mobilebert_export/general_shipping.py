@@ -1,12 +1,15 @@
 """From texts without labels to general matchers: what the teachers say of them, trunk, head, artefact.
 
-OUT/general.json            what the folder was begun with; another run may not go on in it
-cache/                  the texts, the teachers' vectors, near texts
-spelling.txt            words that misspelt texts are corrected by
-MATCHER/trunk/          the run of the trunk: checkpoint, record.jsonl, the finished trunk
-MATCHER/model/          trunk and head, a model directory
-MATCHER-QUANT/          the artefact
-MATCHER-QUANT.json      the record of all of it
+    OUT/general.json            what the folder was begun with; another run may not go on in it
+        paraphrase/             paraphrase-MiniLM-L3-v2 as a model directory, where a matcher is made of it
+        cache/                  the texts, the teachers' vectors, near texts
+        spelling.txt            words that misspelt texts are corrected by
+        MATCHER/trunk/          the run of the trunk: checkpoint, record.jsonl, the finished trunk
+        MATCHER/model/          trunk and head, a model directory
+        MATCHER-QUANT/          the artefact
+        MATCHER-QUANT.json      the record of all of it
+
+What is finished is not done again.
 """
 
 from __future__ import annotations
@@ -46,10 +49,11 @@ from mobilebert_export.shipping import GENERAL_RECORD, ShipConfig, export_reques
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError, OutputError, ToolError
 from mobilebert_runtime.files import file_sha256, write_json
-from models import find_directory
+from models import find_directory, packaged_directory, save_pretrained
+from models.convert.paraphrase_onnx import check_paraphrase_onnx, read_paraphrase_onnx
 
 SPELLED_BY = "matcher-open-m"  # whose list of words knows English where there are no corpora
-MINUTES, QUICK_MINUTES = 90.0, 0.1
+MINUTES, QUICK_MINUTES = 40.0, 0.1
 QUICK_TEXTS = 2000
 MANY = 50_000  # texts from which on near ones are looked up in cells of an index
 CELLS = 256
@@ -60,19 +64,20 @@ class GeneralRecipe:
     """How a general matcher is made; shares were chosen on dev pairs (results/general_matcher)."""
 
     four_bits: Layers
-    joint: float = 0.1  # share of the training that imitates layers; the rest learns vectors
-    minilm: float = 0.35  # of MiniLM in the target where MPNet teaches too
-    fresh: float = 0.15  # share of batches with MiniLM's vectors alone, beside MPNet
+    rate: float  # peak rate
+    minilm: float  # of MiniLM in the target where MPNet teaches too
+    of_paraphrase: bool = False  # made of paraphrase-MiniLM-L3-v2 in the place of MiniLM
+    fresh: float = 0.1  # share of batches with MiniLM's vectors alone, beside MPNet
     noise: float = 0.35  # share of texts that are misspelt
+    asked: int = 2  # times a question that someone asked counts
     made: int = 400  # pairs of each kind that teach the head, from templates and as many edited
     mined: int = 9000
     epochs: int = 6
-    penalty: float = 0.25  # of changed facts in the decision
 
 
 RECIPES = {
-    "matcher-open-m": GeneralRecipe(four_bits="feed-forward"),
-    "matcher-open-s": GeneralRecipe(four_bits="all"),
+    "matcher-open-m": GeneralRecipe(four_bits="feed-forward", rate=1.5e-4, minilm=0.4),
+    "matcher-open-s": GeneralRecipe(four_bits="all", rate=3e-4, minilm=0.5, of_paraphrase=True),
 }
 
 
@@ -106,6 +111,12 @@ def check(config: ShipConfig) -> dict[str, ExportRequest]:
         if getattr(config, name) != ShipConfig.__dataclass_fields__[name].default:
             raise OptionError(f"--{name} {getattr(config, name)}: of labelled pairs; --general has none")
     exports = export_requests(config, list(RECIPES))
+    if of_paraphrase := [name for name in exports if RECIPES[name].of_paraphrase]:
+        if config.paraphrase is None:
+            raise OptionError(
+                f"matcher {of_paraphrase[0]}: give --paraphrase, the file paraphrase-MiniLM-L3-v2.onnx"
+            )
+        check_paraphrase_onnx(config.paraphrase)
     if config.data.is_dir():
         source_files(config.data)
     if config.teacher is not None:
@@ -182,18 +193,25 @@ def words_of(data: Path, texts: list[str]) -> list[str]:
 
 def make(name: str, config: ShipConfig, request: ExportRequest, console: Console) -> None:
     """Trunk, head, artefact and record of one matcher, as far as they are not there."""
-    recipe, cache, seconds = RECIPES[name], config.out / "cache", 60 * minutes(config)
+    recipe, cache = RECIPES[name], config.out / "cache"
     data = config.data / "data" if config.data.is_dir() else None
     run, model, both = config.out / name / "trunk", Path(request.model), config.teacher is not None
+    parent = config.out / "paraphrase" if recipe.of_paraphrase else None
+    if parent is not None and config.paraphrase is not None and not parent.is_dir():
+        tokenizer = packaged_directory("minilm")
+        save_pretrained(read_paraphrase_onnx(config.paraphrase), parent, tokenizer_from=tokenizer)
     if not (run / "trunk").is_dir():
         trunk = TrunkConfig(
             out=run,
             cache=cache,
             arch=name,
             data=data,
-            joint=recipe.joint * seconds,
-            vectors=(1 - recipe.joint) * seconds,
+            parent=str(parent) if parent else "minilm",
+            joint=0.0,
+            vectors=60 * minutes(config),
+            rate=recipe.rate,
             noise=recipe.noise,
+            asked=recipe.asked,
             share=recipe.minilm if both else 1.0,
             fresh=recipe.fresh if both else 0.0,
             threads=config.threads,
@@ -212,7 +230,6 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
             mined=recipe.mined // 20 if config.quick else recipe.mined,
             teacher=teachers(config)[-1],
             epochs=1 if config.quick else recipe.epochs,
-            share=recipe.penalty,
             eight_bit=True,
             seed=1,
             threads=config.threads,

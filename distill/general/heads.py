@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -16,7 +17,20 @@ from models import build
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
 from models.layers import Encoder
 
-Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # what `AlignmentHead` reads
+Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # what `AlignmentHead` reads
+
+
+@dataclass(frozen=True)
+class TokenStates:
+    """Of one text: ids (S,), and embedding output, middle and last states (S, 3H) in float16."""
+
+    ids: Tensor
+    states: Tensor
+
+    def vector(self) -> np.ndarray:
+        """The sentence vector (H,): the unit mean of the last states."""
+        mean = self.states[:, -(self.states.shape[1] // 3) :].float().mean(0).numpy()
+        return np.asarray(mean / np.linalg.norm(mean))
 
 
 def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
@@ -30,38 +44,42 @@ def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
 
 def token_states(
     model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: Sequence[str], size: int = 64
-) -> list[Tensor]:
-    """Embedding output, middle and last states of every text's tokens: (S, 3H) float16 each."""
+) -> list[TokenStates]:
+    """What the head reads of every text."""
     rows = tokenizer.ids(list(texts), MAX_LENGTH)
     order = np.argsort([len(ids) for ids, _ in rows], kind="stable")
-    out: list[Tensor] = [torch.empty(0)] * len(rows)
+    out: dict[int, TokenStates] = {}
     model.eval()
     with torch.inference_mode(), fast_products():
         for start in range(0, len(order), size):
             index = order[start : start + size]
             states = torch.cat(model.states(**padded(tokenizer, [rows[i] for i in index])), -1).half()
             for i, row in zip(index, states, strict=True):
-                out[i] = row[: len(rows[i][0])].clone()
-    return out
+                ids = torch.tensor(rows[i][0])
+                out[int(i)] = TokenStates(ids, row[: len(ids)].clone())
+    return [out[i] for i in range(len(rows))]
 
 
-def packed(states: Sequence[Tensor], left: np.ndarray, right: np.ndarray) -> Packed:
-    """Pairs of texts by their positions, as a batch: three states (B, S, H), mask and types (B, S)."""
-    together = [torch.cat([states[a], states[b]]).float() for a, b in zip(left, right, strict=True)]
-    firsts = torch.tensor([len(states[a]) for a in left])
-    lengths = torch.tensor([len(pair) for pair in together])
-    out = nn.utils.rnn.pad_sequence(together, batch_first=True)
-    place = torch.arange(out.shape[1])[None]
+def packed(found: Sequence[TokenStates], left: np.ndarray, right: np.ndarray) -> Packed:
+    """Pairs of texts by their positions, as a batch: ids (B, S), three states (B, S, H), mask, types (B, S)."""
+    pairs = [(found[a], found[b]) for a, b in zip(left, right, strict=True)]
+    states = nn.utils.rnn.pad_sequence(
+        [torch.cat([a.states, b.states]).float() for a, b in pairs], batch_first=True
+    )
+    ids = nn.utils.rnn.pad_sequence([torch.cat([a.ids, b.ids]).float() for a, b in pairs], batch_first=True)
+    firsts = torch.tensor([len(a.ids) for a, _ in pairs])
+    lengths = torch.tensor([len(a.ids) + len(b.ids) for a, b in pairs])
+    place = torch.arange(states.shape[1])[None]
     mask = (place < lengths[:, None]).float()
-    embedded, middle, last = out.chunk(3, -1)
-    return embedded, middle, last, mask, (place >= firsts[:, None]).float() * mask
+    embedded, middle, last = states.chunk(3, -1)
+    return ids, embedded, middle, last, mask, (place >= firsts[:, None]).float() * mask
 
 
 def head_logits(
-    head: AlignmentHead, states: Sequence[Tensor], left: np.ndarray, right: np.ndarray
+    head: AlignmentHead, states: Sequence[TokenStates], left: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
     """Logits (N,) of pairs of texts by their positions."""
-    lengths = np.array([len(states[a]) + len(states[b]) for a, b in zip(left, right, strict=True)])
+    lengths = np.array([len(states[a].ids) + len(states[b].ids) for a, b in zip(left, right, strict=True)])
     order = np.argsort(lengths, kind="stable")
     out = np.zeros(len(left), np.float32)
     head.eval()

@@ -27,15 +27,22 @@ from distill.general.numerics import fast_products, generator
 from distill.general.prune import prune
 from distill.general.stages import Draw, Loss, Run, Settings, run_stage
 from distill.general.teachers import mean_pool, read_sources, read_texts
-from distill.general.trunk import Targets, embed, sentence_vectors, transfer_loss, vector_loss
+from distill.general.trunk import (
+    Targets,
+    embed,
+    fit_target_map,
+    sentence_vectors,
+    transfer_loss,
+    vector_loss,
+)
 from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import (
     EncoderConfig,
     find_directory,
     load_classifier,
     load_pretrained,
-    packaged_directory,
     preset,
     save_pretrained,
 )
@@ -46,6 +53,7 @@ TRANSFER_SIZE = 48  # texts a batch of joint
 PRUNED_ON, SEEN = 2000, 12_000  # texts whose activations choose what stays, and whose words are counted
 ROUNDED_ON = 1500  # texts whose activations say how weights are rounded
 EMBEDDING_STEPS = 600
+TURNED_ON = 4096  # texts by whose vectors targets are turned
 ASKED = ("questions", "trecqa_question")  # sources of questions that people have asked
 
 Rounding = Callable[[Encoder, PairTokenizer, Sequence[str]], Encoder]
@@ -59,6 +67,7 @@ class TrunkConfig:
     cache: Path  # folder of texts.tsv, the teachers' vectors and the neighbours
     arch: str = "matcher-open-m"  # preset of the trunk: MiniLM's feature map and heads
     data: Path | None = None  # data sets: development figures and real misspellings; neither without it
+    parent: str = "minilm"  # model to prune: of MiniLM's vocabulary, its vectors as wide as MiniLM's
     begin: str | None = None  # model whose trunk to go on from, in the place of pruning; `joint` is then 0
     kept: float = 0.0  # of the weights of `begin` in the trunk that is written; chosen on dev pairs
     joint: float = 900  # seconds of the first stage; loading and evaluation are not counted
@@ -90,7 +99,7 @@ def train_trunk(
     out, begin, seed = config.out, config.begin, config.seed
     misspell = Misspeller(config.data / MISSPELLINGS if config.data else None)
     out.mkdir(parents=True, exist_ok=True)
-    master, folder = seated_teacher(shape, texts, out)
+    master, folder = seated_teacher(config.parent, shape, texts, out)
     known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, config.noise, seed)
     if begin is None and not (out / "pruned").is_dir():
         counts = counted(known, shape.vocab_size)
@@ -110,6 +119,8 @@ def train_trunk(
             lessons.figures,
         )
     targets = Targets(config.cache, len(texts), config.share)
+    if config.parent != "minilm":
+        turn(targets, lessons, out)
     more = np.isin(read_sources(config.cache / "texts.tsv"), ASKED)
     draw = lessons.mixed(targets, config.fresh, config.size, np.where(more, config.asked, 1))
     loss = lessons.vectors(targets)
@@ -135,9 +146,25 @@ def average(student: Encoder, before: Encoder, kept: float) -> None:
             parameter.lerp_(old[name], kept)
 
 
-def seated_teacher(config: EncoderConfig, texts: list[str], out: Path) -> tuple[Encoder, Path]:
-    """MiniLM reading the student's vocabulary, and the folder of that tokenizer."""
-    folder = packaged_directory("minilm")
+def turn(targets: Targets, lessons: Lessons, out: Path) -> None:
+    """Turn the targets to where the vectors of another parent than MiniLM lie; out/turn.npy keeps the turn.
+
+    Raises:
+        ModelError: MiniLM has not read all texts: it does not read along, for its vectors lie elsewhere.
+    """
+    if not targets.read.all():
+        raise ModelError(f"{targets.cache}: MiniLM has not read all texts; let it read them first")
+    path = out / "turn.npy"
+    if not path.is_file():
+        rows = targets.rows[:TURNED_ON]
+        ours = embed(lessons.student, lessons.known.tokenizer, [lessons.known.texts[i] for i in rows])
+        np.save(path, fit_target_map(targets.values[rows], ours))
+    targets.turn(np.load(path))
+
+
+def seated_teacher(parent: str, config: EncoderConfig, texts: list[str], out: Path) -> tuple[Encoder, Path]:
+    """The parent reading the student's vocabulary, and the folder of that tokenizer."""
+    folder = find_directory(parent)
     master = load_classifier(folder, num_labels=2)
     if config.vocab_size == master.config.vocab_size:
         return master.encoder.eval(), folder

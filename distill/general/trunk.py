@@ -97,7 +97,13 @@ class Targets:
                 order = np.concatenate([np.flatnonzero(both), np.flatnonzero(there & ~both)])
                 np.save(path, fit_target_map(theirs[order], close[both]))
             self.map = np.load(path)
+        self.turned: np.ndarray | None = None
         self.shards = -1
+        self.refresh()
+
+    def turn(self, turned: np.ndarray) -> None:
+        """Turn all targets by an orthogonal map (H, H), to where another student's vectors lie."""
+        self.turned, self.shards = turned.astype(np.float32), -1
         self.refresh()
 
     def refresh(self) -> None:
@@ -116,6 +122,9 @@ class Targets:
         if self.share < 1:
             blend += (1 - self.share) * mapped(theirs[self.there], self.map)
         self.values[self.there] = blend / np.linalg.norm(blend, axis=1, keepdims=True)
+        if self.turned is not None:
+            self.values = self.values @ self.turned
+            self.close = (self.close.astype(np.float32) @ self.turned).astype(np.float16)
 
     @property
     def rows(self) -> np.ndarray:

@@ -70,9 +70,7 @@ def main(
         model, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
         if isinstance(model, EmbeddingMatcher):
             states = token_states(model, tokenizer, list(texts.index))
-            size = model.config.hidden_size
-            vectors = np.stack([state[:, -size:].float().mean(0).numpy() for state in states])
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = np.stack([state.vector() for state in states])
             found[name] = figures(sets, vectors)
             found[f"{name} + head"] = figures(sets, vectors, partial(head_logits, model.head, states))
         else:

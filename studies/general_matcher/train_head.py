@@ -23,7 +23,14 @@ def main(
     made: Annotated[int, Option(min=1, help="Pairs of each kind from templates, and as many edited.")] = 400,
     mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 4000,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
-    share: Annotated[float, Option(min=0, max=1, help="Of the penalty; chosen on dev pairs.")] = 0.3,
+    cls: Annotated[
+        float,
+        Option(min=0, help="Weight of the [CLS] states' cosine beside the vectors'; chosen on dev pairs."),
+    ] = 0.3,
+    middle: Annotated[
+        float, Option(min=0, help="Weight of the middle states' cosine; chosen on dev pairs.")
+    ] = 0.1,
+    share: Annotated[float, Option(min=0, max=1, help="Of the penalty; chosen on dev pairs.")] = 1.0,
     head: Annotated[
         str | None, Option(help="Model whose head and temperature to take as they are; nothing is trained.")
     ] = None,
@@ -41,6 +48,8 @@ def main(
         made=made,
         mined=mined,
         epochs=epochs,
+        cls=cls,
+        middle=middle,
         share=share,
         head=head,
         eight_bit=eight_bit,

@@ -30,6 +30,9 @@ def main(
             "--from", help="Model whose trunk to go on from, in the place of pruning; give --joint 0 with it."
         ),
     ] = None,
+    parent: Annotated[
+        str, Option(help="Model to prune: of MiniLM's vocabulary, its vectors as wide as MiniLM's.")
+    ] = "minilm",
     kept: Annotated[
         float,
         Option(min=0, max=1, help="Of --from's weights in the trunk that is written; chosen on dev pairs."),
@@ -59,6 +62,7 @@ def main(
         cache=cache,
         arch=arch,
         data=shared / "data",
+        parent=parent,
         begin=begin,
         kept=kept,
         joint=joint,

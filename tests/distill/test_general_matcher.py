@@ -13,7 +13,7 @@ import torch
 from distill.general import stages
 from distill.general.batches import window
 from distill.general.edits import edited
-from distill.general.heads import head_logits
+from distill.general.heads import TokenStates, head_logits
 from distill.general.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
 from distill.general.minimal_pairs import DIFFERENT, SAME, generate
 from distill.general.noise import Misspeller, is_test_word
@@ -150,7 +150,9 @@ def test_head_of_cached_states_gives_the_logits_of_the_network():
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))
-        states = [torch.cat(model.states(*single(row)), -1)[0] for row in rows]
+        states = [
+            TokenStates(torch.tensor(row), torch.cat(model.states(*single(row)), -1)[0]) for row in rows
+        ]
         found = head_logits(model.head, states, np.array([0, 0, 1]), np.array([1, 2, 2]))
         for k, (left, right) in enumerate(((0, 1), (0, 2), (1, 2))):
             ids = torch.tensor([rows[left] + rows[right]])

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,8 +85,14 @@ def minilm(tmp_path_factory):
 @pytest.fixture
 def toys(monkeypatch, minilm):
     """Teacher and presets at a size that seconds are enough for."""
-    for module in (distill.general.teachers, distill.general.train_trunk):
+    for module in (distill.general.teachers, general_shipping):
         monkeypatch.setattr(module, "packaged_directory", {"minilm": minilm}.get)
+    places = {"minilm": minilm}
+    monkeypatch.setattr(
+        distill.general.train_trunk, "find_directory", lambda name: places.get(name, Path(name))
+    )
+    monkeypatch.setattr(general_shipping, "check_paraphrase_onnx", lambda _: None)
+    monkeypatch.setattr(general_shipping, "read_paraphrase_onnx", lambda _: load_pretrained(minilm))
     for name, config in TOY_PRESETS.items():
         monkeypatch.setitem(models.presets.PRESETS, name, config)
     monkeypatch.setattr(general_shipping, "QUICK_MINUTES", 0.02)
@@ -115,7 +122,8 @@ def ship(plain, out, *more):
 
 def quick(plain, out, *names):
     matchers = [word for name in names for word in ("--matcher", name)]
-    return ship(plain, out, "--quick", "--quant", "none", *matchers)
+    paraphrase = ["--paraphrase", plain] if "matcher-open-s" in names else []
+    return ship(plain, out, "--quick", "--quant", "none", *matchers, *paraphrase)
 
 
 def stamps(folder):
@@ -133,7 +141,7 @@ def test_texts_become_verified_matchers_and_a_second_call_does_nothing(plain, to
         assert read_config(model) == preset(name)
         record = json.loads((out / f"{name}-none.json").read_text())
         assert record["artefact"]["verification"]["passed"]
-        assert [stage["stage"] for stage in record["stages"]] == ["joint", "vectors"]
+        assert [stage["stage"] for stage in record["stages"]] == ["vectors"]
         assert record["made_of"]["texts"]["sources"] == {"own": len(learned)}
         assert record["made_of"]["teachers"] == ["minilm"]
         assert record["head"]["pairs"] > 400
@@ -214,10 +222,22 @@ def test_bad_requests_are_refused_before_any_work(more, complaint, plain, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("more", [["--minutes", 5], ["--most-texts", 5000], ["--teacher", "."]])
+@pytest.mark.parametrize(
+    "more",
+    [["--minutes", 5], ["--most-texts", 5000], ["--teacher", "."], ["--paraphrase", __file__]],
+)
 def test_options_of_general_matchers_are_refused_for_labelled_pairs(more, plain, tmp_path, capfd):
     run(["ship", "--data", plain, "--out", tmp_path / "out", *more], code=2)
     assert f"{more[0]} {more[1]}" in capfd.readouterr().err.replace("5.0", "5")
+    assert not (tmp_path / "out").exists()
+
+
+def test_matcher_open_s_wants_the_published_file_it_is_made_of(plain, tmp_path, capfd):
+    command = ship(plain, tmp_path / "out", "--matcher", "matcher-open-s")
+    run(command, code=2)
+    assert "give --paraphrase" in capfd.readouterr().err
+    run([*command, "--paraphrase", plain], code=2)
+    assert "not paraphrase-MiniLM-L3-v2.onnx" in capfd.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -226,7 +246,7 @@ def test_a_folder_of_another_run_is_left_alone(plain, tmp_path, capfd):
     config.out.mkdir()
     (config.out / "general.json").write_text(json.dumps(general_shipping.settings(config)))
     assert general_shipping.check(config)
-    for more, what in ((["--minutes", 7], "minutes (90.0)"), (["--most-texts", 600], "most texts (None)")):
+    for more, what in ((["--minutes", 7], "minutes (40.0)"), (["--most-texts", 600], "most texts (None)")):
         run(ship(plain, config.out, *more), code=2)
         assert f"begun with another {what}" in capfd.readouterr().err
     (tmp_path / "other.txt").write_text(plain.read_text() + "One text more.\n")
