@@ -1,13 +1,15 @@
 """From texts without labels to general matchers: what the teachers say of them, trunk, head, artefact.
 
-OUT/general.json            what the folder was begun with; another run may not go on in it
-paraphrase/             paraphrase-MiniLM-L3-v2 as a model directory, where a matcher is made of it
-cache/                  the texts, the teachers' vectors, near texts
-spelling.txt            words that misspelt texts are corrected by
-MATCHER/trunk/          the run of the trunk: checkpoint, record.jsonl, the finished trunk
-MATCHER/model/          trunk and head, a model directory
-MATCHER-QUANT/          the artefact
-MATCHER-QUANT.json      the record of all of it
+    OUT/general.json            what the folder was begun with; another run may not go on in it
+        paraphrase/             paraphrase-MiniLM-L3-v2 as a model directory, where a matcher is made of it
+        cache/                  the texts, the teachers' vectors, near texts
+        spelling.txt            words that misspelt texts are corrected by
+        MATCHER/trunk/          the run of the trunk: checkpoint, record.jsonl, the finished trunk
+        MATCHER/model/          trunk and head, a model directory
+        MATCHER-QUANT/          the artefact
+        MATCHER-QUANT.json      the record of all of it
+
+What is finished is not done again.
 """
 
 from __future__ import annotations
@@ -86,6 +88,7 @@ def ship_general(config: ShipConfig, console: Console) -> None:
         OptionError: an option that no step can take; nothing was begun.
         DataError: a file is missing or damaged, or the texts are too few; nothing was begun.
         ModelError: the teacher is not all-mpnet-base-v2; nothing was begun.
+        ToolError: faiss is not installed; nothing was begun.
         OutputError: the folder holds another run.
         VerificationError: an artefact does not agree with its model.
     """
@@ -140,9 +143,14 @@ def settings(config: ShipConfig) -> dict[str, Any]:
         "data": sha256("".join(map(file_sha256, files)).encode()).hexdigest(),
         "teachers": teachers(config),
         "most_texts": config.most_texts or (QUICK_TEXTS if config.quick else None),
-        "minutes": config.minutes or (QUICK_MINUTES if config.quick else MINUTES),
+        "minutes": minutes(config),
         "quick": config.quick,
     }
+
+
+def minutes(config: ShipConfig) -> float:
+    """Training of each trunk."""
+    return config.minutes or (QUICK_MINUTES if config.quick else MINUTES)
 
 
 def teachers(config: ShipConfig) -> list[str]:
@@ -185,7 +193,7 @@ def words_of(data: Path, texts: list[str]) -> list[str]:
 
 def make(name: str, config: ShipConfig, request: ExportRequest, console: Console) -> None:
     """Trunk, head, artefact and record of one matcher, as far as they are not there."""
-    recipe, given, cache = RECIPES[name], settings(config), config.out / "cache"
+    recipe, cache = RECIPES[name], config.out / "cache"
     data = config.data / "data" if config.data.is_dir() else None
     run, model, both = config.out / name / "trunk", Path(request.model), config.teacher is not None
     parent = config.out / "paraphrase" if recipe.of_paraphrase else None
@@ -200,7 +208,7 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
             data=data,
             parent=str(parent) if parent else "minilm",
             joint=0.0,
-            vectors=60 * given["minutes"],
+            vectors=60 * minutes(config),
             rate=recipe.rate,
             noise=recipe.noise,
             asked=recipe.asked,

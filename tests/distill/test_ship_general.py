@@ -75,7 +75,7 @@ def plain(tmp_path_factory):
 def minilm(tmp_path_factory):
     """What stands in MiniLM's place."""
     folder = tmp_path_factory.mktemp("minilm") / "model"
-    teacher = build(TOY, seed=1)
+    teacher = build(TOY, None, seed=1)
     with torch.no_grad():
         for parameter in teacher.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2)))
@@ -97,6 +97,18 @@ def toys(monkeypatch, minilm):
     for name, config in TOY_PRESETS.items():
         monkeypatch.setitem(models.presets.PRESETS, name, config)
     monkeypatch.setattr(general_shipping, "QUICK_MINUTES", 0.02)
+
+
+@pytest.fixture
+def mpnet(monkeypatch):
+    """What stands in the second teacher's place: wider vectors, of the letters of a text."""
+    draw = torch.randn(128, 48, generator=torch.Generator().manual_seed(3))
+
+    def encode(texts):
+        return torch.stack([draw[[ord(letter) % 128 for letter in text]].mean(0) for text in texts])
+
+    monkeypatch.setattr(general_shipping, "check_mpnet", lambda folder: None)
+    monkeypatch.setattr(general_shipping, "load_mpnet", lambda folder: encode)
 
 
 def run(command, code=0):
@@ -148,8 +160,9 @@ def test_texts_become_verified_matchers_and_a_second_call_does_nothing(plain, to
 
 
 @pytest.mark.slow
-def test_a_run_that_was_cut_off_goes_on_where_it_was(plain, toys, tmp_path, monkeypatch):
-    out, command = tmp_path / "ship", quick(plain, tmp_path / "ship", "matcher-open-m")
+def test_a_run_of_both_teachers_that_was_cut_off_goes_on(plain, toys, mpnet, tmp_path, monkeypatch):
+    out = tmp_path / "ship"
+    command = [*quick(plain, out, "matcher-open-m"), "--teacher", tmp_path]
 
     def cut_off(*given):
         raise DataError("cut off")
@@ -170,7 +183,9 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(plain, toys, tmp_path, monk
     assert (out / "matcher-open-m/model/head.json").is_file()
     assert {path: time for path, time in stamps(out).items() if path in trunk} == trunk
     run(command)
-    assert json.loads((out / "matcher-open-m-none.json").read_text())["artefact"]["verification"]["passed"]
+    record = json.loads((out / "matcher-open-m-none.json").read_text())
+    assert record["artefact"]["verification"]["passed"]
+    assert record["made_of"]["teachers"] == ["minilm", "mpnet"]
 
 
 @pytest.mark.parametrize(
