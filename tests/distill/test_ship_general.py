@@ -93,9 +93,7 @@ def toys(monkeypatch, minilm):
         distill.general.train_trunk, "find_directory", lambda name: places.get(name, Path(name))
     )
     monkeypatch.setattr(general_shipping, "check_paraphrase_onnx", lambda _: None)
-    monkeypatch.setattr(
-        general_shipping, "read_paraphrase_onnx", lambda _: encoder_of(load_pretrained(minilm))
-    )
+    monkeypatch.setattr(general_shipping, "read_paraphrase_onnx", lambda _: load_pretrained(minilm))
     for name, config in TOY_PRESETS.items():
         monkeypatch.setitem(models.presets.PRESETS, name, config)
     monkeypatch.setattr(general_shipping, "QUICK_MINUTES", 0.02)
