@@ -101,7 +101,6 @@ BucketSpecs = list[tuple[TensorSpecs, TensorSpecs]]
 
 class _TfliteBackend:
     most_rows = 1  # the graphs have static shapes
-
     packed: PackedGraph | None = None
 
     def __init__(self, name: str, runners: Mapping[int, Any]) -> None:
@@ -158,19 +157,17 @@ def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend
 
 def _packed_shape(model: Path, card: ArtefactCard, inputs: TensorSpecs, outputs: TensorSpecs) -> PackedShape:
     """Tokens and texts of the packed graph; `ArtefactError` where it does not fit io.json."""
-    seq_len, texts = (
-        next((shape[1] for _, shape in specs.values() if len(shape) > 1), 0) for specs in (inputs, outputs)
-    )
+    texts = next((shape[1] for _, shape in outputs.values() if len(shape) > 1), 0)
     if (
-        inputs != dict.fromkeys(card.inputs, ("int32", (1, seq_len)))
+        inputs != dict.fromkeys(card.inputs, ("int32", (1, card.seq_len)))
         or outputs != {OUTPUT_NAME: ("float32", (1, texts, len(card.labels)))}
-        or not (card.symmetric and seq_len and texts)
+        or not (card.symmetric and texts)
     ):
         raise ArtefactError(
             f"{model}: its signature {PACKED_SIGNATURE} has inputs {_describe(inputs)} and outputs "
             f"{_describe(outputs)}, which do not fit io.json; export it again"
         )
-    return PackedShape(seq_len, texts)
+    return PackedShape(card.seq_len, texts)
 
 
 class _OnnxBackend:

@@ -1,4 +1,4 @@
-"""Which pairs run packed, that they score as they do alone, and one run where the order makes no difference."""
+"""Which pairs run packed, that they score as they do alone, and one run where the order does not matter."""
 
 import itertools
 import random
@@ -7,21 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ai_edge_litert.tools import flatbuffer_utils as fb
 
 from android_bench.sample_pairs import PAIRS
 from mobilebert_export import samples
 from mobilebert_export.artefact_folder import write_checksums
+from mobilebert_export.loading import load_source
 from mobilebert_export.raw_outputs import AnyArtefact, network_inputs
 from mobilebert_export.verification import verify
-from mobilebert_runtime.backends import PackedGraph
-from mobilebert_runtime.card import PACKED_SIGNATURE, read_card
+from mobilebert_runtime.backends import PackedGraph, _packed_shape
+from mobilebert_runtime.card import PACKED_SIGNATURE, read_card, read_recipe
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.packing import PackedShape, plan
 from quantize.recipes import RECIPES
 from quantize.tflite_graph import TfliteGraph
-from quantize.tflite_int8 import quantize_tflite
+from quantize.tflite_int8 import products, quantize_tflite
 from tests.helpers import small_matcher
 
 QUERY = "How can I learn to swim?"
@@ -126,9 +128,6 @@ def test_a_cross_encoder_is_not_symmetric_and_an_embedder_no_matcher():
 
 
 def test_report_compares_packed_pairs_with_pytorch_and_finds_a_graph_that_errs():
-    from mobilebert_export.loading import load_source
-    from mobilebert_runtime.card import read_recipe
-
     folder = small_matcher.embedding_artefact("tflite", "none")
     network = load_source(
         read_recipe(folder), folder, str(small_matcher.scratch() / "embedding-model")
@@ -162,18 +161,23 @@ def test_static_ranges_leave_the_packed_graph_out_and_the_artefact_is_read_as_be
     np.testing.assert_array_equal(matcher.logits(pairs), np.concatenate([matcher.logits([p]) for p in pairs]))
 
 
-def test_weights_are_in_the_file_once(tmp_path):
-    folder = small_matcher.embedding_artefact("tflite", "dynamic")
-    with_packed = (folder / "model.tflite").stat().st_size
-    words = 30522 * 32
-    assert words < with_packed < 1.5 * words
+def test_the_packed_graph_has_the_products_of_the_longest_and_shares_its_weights():
+    """By the products' numbers, recipes say which stay in float."""
+    file = small_matcher.embedding_artefact("tflite", "none") / "model.tflite"
+    graphs = {graph.signature: graph for graph in TfliteGraph.all_of(fb.read_model(str(file)))}
+    longest, packed = (
+        [graphs[name].shape(product.outputs[0])[-1] for product in products(graphs[name])]
+        for name in (f"seq_{LENGTHS[-1]}", PACKED_SIGNATURE)
+    )
+    assert longest == packed
+    word_bytes = 30522 * 32
+    small = small_matcher.embedding_artefact("tflite", "dynamic") / "model.tflite"
+    assert word_bytes < small.stat().st_size < 1.5 * word_bytes
 
 
 def test_a_packed_graph_that_does_not_fit_the_card_is_refused(tmp_path):
     folder = tmp_path / "cross-encoder"
     shutil.copytree(small_matcher.embedding_artefact("tflite", "none"), folder)
-    from mobilebert_runtime.backends import _packed_shape
-
     card = read_card(folder)
     inputs = dict.fromkeys(card.inputs, ("int32", (1, 64)))
     outputs = {"logits": ("float32", (1, 6, 2))}
@@ -183,6 +187,7 @@ def test_a_packed_graph_that_does_not_fit_the_card_is_refused(tmp_path):
         (card, inputs, outputs | {"embedding": ("float32", (1, 32))}),
         (card, inputs | {"input_ids": ("int32", (1, 32))}, outputs),
         (card, inputs | {"input_ids": ("int64", (1, 64))}, outputs),
+        (card, dict.fromkeys(card.inputs, ("int32", (1, 32))), outputs),
         (card, {}, {}),
         (replace(card, embedding=None), inputs, outputs),
     ]
