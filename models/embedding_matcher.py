@@ -66,16 +66,27 @@ class EmbeddingMatcher(nn.Module):
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The embedding output, the states after half of the layers, and the last, each (B, S, H)."""
+        return self.states_of(2, input_ids, attention_mask, token_type_ids)
+
+    def states_of(
+        self, texts: int, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """As `states`, for up to so many texts in one input; token types number them from 0, ascending."""
         parts, layers = cast(Any, self.encoder.embeddings), self.encoder.layers
         length = input_ids.shape[1]
-        first = ((1 - token_type_ids) * attention_mask).sum(1, keepdim=True)  # tokens of the first text
-        at = torch.arange(length, dtype=first.dtype, device=first.device) - token_type_ids * first
+        if texts == 2:
+            before = token_type_ids * ((1 - token_type_ids) * attention_mask).sum(1, keepdim=True)
+        else:
+            earlier = (token_type_ids[:, :, None] - token_type_ids[:, None, :]).clamp(0, 1)
+            before = (earlier * attention_mask[:, None, :]).sum(2)  # tokens of the texts before a token's own
+        at = torch.arange(length, dtype=before.dtype, device=before.device) - before
         x = parts.word_embeddings(input_ids) + parts.position_embeddings(at)
         x = parts.LayerNorm(x + parts.token_type_embeddings.weight[0])
         for owner, name in ((parts, "embedding_hidden_mapping_in"), (self.encoder, "embeddings_project")):
             x = getattr(owner, name)(x) if hasattr(owner, name) else x
         mask, types = attention_mask.to(x.dtype), token_type_ids.to(x.dtype)
-        visible = mask[:, None, :] * (1 - (types[:, :, None] - types[:, None, :]).abs())
+        apart = (types[:, :, None] - types[:, None, :]).abs()
+        visible = mask[:, None, :] * (1 - (apart if texts == 2 else apart.clamp(max=1)))
         added = ((1 - visible) * self.config.attention_mask_value)[:, None]  # (B, 1, S, S)
         embedded = middle = x
         for depth, layer in enumerate(layers, start=1):
@@ -137,7 +148,7 @@ class AlignmentHead(nn.Module):
     def _cosine(self, middle: Tensor, last: Tensor, first: Tensor, second: Tensor) -> Tensor:
         """Weighed mean of the three cosines, (B,)."""
         # The second text's [CLS] is where its mask begins.
-        begins = second * F.pad(first[:, :-1], (1, 0))
+        begins = second * (1 - F.pad(second[:, :-1], (1, 0)))
         pairs = (
             (pooled(last, first), pooled(last, second)),
             (last[:, 0], (last * begins[..., None]).sum(1)),
