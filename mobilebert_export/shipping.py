@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# The shipped matcher that is fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
-GENERAL = "matcher-open-m"
+# The shipped matchers that are fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
+OPEN = ("matcher-open-m", "matcher-open-s")
 GENERAL_RECORD = "general.json"  # what a folder of `--general` was begun with
 # Of one file of pairs this share, and at most so many, are development pairs.
 DEV_SHARE, DEV_PAIRS = 0.2, 1000
@@ -33,9 +33,9 @@ class ShipConfig:
     out: Annotated[Path, "Folder of all of it; an interrupted run there is taken up again."]
     matcher: Annotated[
         tuple[str, ...],
-        "matcher-open-m, or distilled: matcher-m, matcher-s; with --general matcher-open-m, matcher-open-s "
+        "matcher-open-m or matcher-open-s; of labelled pairs also, distilled, matcher-m or matcher-s "
         "(repeat for more).",
-    ] = (GENERAL,)
+    ] = OPEN[:1]
     teachers: Annotated[int, "Teachers, of seeds 0, 1, …; their answers are averaged."] = 1
     debias: Annotated[float, "Share of the length-divergence bias taken out of the targets; 1: all."] = 1.0
     general: Annotated[bool, "Make general matchers of texts without labels."] = False
@@ -69,7 +69,7 @@ def ship(config: ShipConfig, console: Console) -> None:
     from mobilebert_runtime.files import write_json
     from training.matcher_training import train_matcher
 
-    exports = check(config, [GENERAL, *TRAINING_RECIPES])
+    exports = check(config, [*OPEN, *TRAINING_RECIPES])
     data = config.data if config.data.is_dir() else split_file(config.data, config.out / "data")
     epochs = 0.1 if config.quick else None
     distilled = any(name in TRAINING_RECIPES for name in exports)
@@ -81,9 +81,9 @@ def ship(config: ShipConfig, console: Console) -> None:
     for name, request in exports.items():
         console.rule(name)
         start = None
-        if name == GENERAL and not Path(request.model).is_dir():
+        if name in OPEN and not Path(request.model).is_dir():
             train_matcher(data, config.out / name, arch=name, threads=config.threads, epochs=epochs)
-        if name == GENERAL:
+        if name in OPEN:
             keep_four_bits(Path(request.model), name, data / "train.tsv")
         for recipe, debiased in TRAINING_RECIPES.get(name, ()):
             folder = config.out / (name if debiased else f"{name}-original")

@@ -22,7 +22,7 @@ MODEL_TYPES = ("bert", "albert", "electra")
 WIDTH = 64  # of the spaces in which tokens are compared
 # Tokens without the same token in the other text, of the text with more of them: up to ALL the penalty counts
 # in full, from NONE on not at all. Texts that differ in more are ranked by their cosines alone.
-ALL, NONE = 1.0, 3.0
+ALL, NONE = 1.0, 2.0
 DEEPEST = 3.5  # the largest penalty: a changed text is called different, and still ranks above unlike ones
 _SPACES = 3
 _TINY = 1e-6  # ONNX Runtime adds nothing where it is 1e-12: a missing second text divided by zero

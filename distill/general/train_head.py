@@ -28,18 +28,19 @@ from distill.general.heads import TokenStates, head_logits, packed, token_states
 from distill.general.minimal_pairs import generate
 from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import generator
-from distill.general.teachers import load_shards, read_texts
+from distill.general.teachers import MAX_LENGTH, load_shards, read_texts
 from distill.general.trunk import held
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import MatcherSettings, find_directory, load_pretrained, save_pretrained
-from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
+from models.embedding_matcher import NONE, AlignmentHead, EmbeddingMatcher
 from models.layers import encoder_of
 
 # A teacher's cosine at which two texts are as likely to say the same as not, and how sharply.
 EVEN, SHARPNESS = 0.75, 14.0
 SMOOTH = 0.03  # of the labels of made pairs
 RATE, BATCH = 2e-3, 64
+LOOKED_AT = 30  # pairs for each that is wanted of those that differ in few tokens
 KEPT_BACK = 8  # one pair in so many fits the temperature
 EDITED = 60_000  # texts at most that are edited
 HEAD_FILE = "head.json"
@@ -55,6 +56,7 @@ class HeadConfig:
     data: Path | None = None  # data sets: dev figures and real misspellings; neither without it
     made: int = 400  # pairs of each kind from templates, and as many edited
     mined: int = 4000  # pairs mined
+    alike: int = 0  # further mined pairs that share nearly all tokens, at most
     teacher: str = "mpnet"  # whose cosine is the mined pairs' soft label
     epochs: int = 6  # passes over the pairs
     cls: float = 0.3  # weight of the [CLS] states' cosine beside the vectors'; chosen on dev pairs
@@ -160,6 +162,10 @@ def training_pairs(config: HeadConfig) -> TrainingPairs:
     pairs = [(pair.left, pair.right) for pair in by_rule]
     targets = [SMOOTH + (1 - 2 * SMOOTH) * pair.label for pair in by_rule]
     found, cosines = mined_pairs(config.cache, known, config.mined, seed, config.teacher)
+    if config.alike:
+        tokenizer = PairTokenizer.load(config.trunk)
+        more, further = alike_pairs(config.cache, known, tokenizer, config.alike, seed, config.teacher)
+        found, cosines = found + more, np.concatenate([cosines, further])
     for left, right in found:
         pairs.append((misspell.noisy(left, draw) if draw.random() < 0.25 else left, right))
     soft = 1 / (1 + np.exp(-SHARPNESS * (cosines - EVEN)))
@@ -191,6 +197,25 @@ def mined_pairs(
     left, right = left[right >= 0], right[right >= 0]
     cosines = (vectors[left].astype(np.float32) * vectors[right].astype(np.float32)).sum(1)
     return [(texts[a], texts[b]) for a, b in zip(left, right, strict=True)], cosines
+
+
+def alike_pairs(
+    cache: Path, texts: list[str], tokenizer: PairTokenizer, count: int, seed: int, teacher: str = "mpnet"
+) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Near pairs that differ in few tokens, where the penalty counts, and a teacher's cosines."""
+    vectors, there = load_shards(cache / teacher, len(texts))
+    near, draw = np.load(cache / "neighbours.npy", mmap_mode="r"), np.random.default_rng((seed, 1))
+    rows = np.flatnonzero(there)
+    left = draw.choice(rows[rows >= held(len(texts))], LOOKED_AT * count)
+    right = near[left, draw.integers(0, near.shape[1], len(left))]
+    tokens = [frozenset(ids) for ids, _ in tokenizer.ids(texts, MAX_LENGTH)]
+    kept: dict[tuple[int, int], None] = {}
+    for a, b in zip(left.tolist(), right.tolist(), strict=True):
+        if b >= 0 and 0 < max(len(tokens[a] - tokens[b]), len(tokens[b] - tokens[a])) <= NONE + 1:
+            kept[min(a, b), max(a, b)] = None
+    pairs = np.array(list(kept)[:count], int).reshape(-1, 2)
+    cosines = (vectors[pairs[:, 0]].astype(np.float32) * vectors[pairs[:, 1]].astype(np.float32)).sum(1)
+    return [(texts[a], texts[b]) for a, b in pairs], cosines
 
 
 def train_head(

@@ -69,7 +69,7 @@ class TrunkConfig:
     data: Path | None = None  # data sets: development figures and real misspellings; neither without it
     parent: str = "minilm"  # model to prune: of MiniLM's vocabulary, its vectors as wide as MiniLM's
     begin: str | None = None  # model whose trunk to go on from, in the place of pruning; `joint` is then 0
-    kept: float = 0.0  # of the weights of `begin` in the trunk that is written; chosen on dev pairs
+    kept: float = 0.0  # of the weights before training in the trunk that is written; chosen on dev pairs
     joint: float = 900  # seconds of the first stage; loading and evaluation are not counted
     vectors: float = 1800  # seconds of the second stage
     transfer_rate: float = 3e-4  # peak rate of joint
@@ -105,7 +105,8 @@ def train_trunk(
         counts = counted(known, shape.vocab_size)
         pruned = prune(master, shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
         save_pretrained(pruned, out / "pruned", tokenizer_from=folder)
-    student = encoder_of(load_pretrained(find_directory(begin) if begin else out / "pruned"))
+    start = find_directory(begin) if begin else out / "pruned"
+    student = encoder_of(load_pretrained(start))
     lessons = Lessons(master, student, known, config.data, config.cache, seed)
     run = Run(out, student, progress)
     todo = STAGES[STAGES.index(run.stage) if run.stage else 0 :]
@@ -127,8 +128,7 @@ def train_trunk(
     settings = Settings(config.rate, config.vectors)
     run_stage(run, "vectors", settings, draw, loss, lambda: lessons.figures(targets))
     student.eval()
-    if begin is not None:
-        average(student, encoder_of(load_pretrained(find_directory(begin))), config.kept)
+    average(student, encoder_of(load_pretrained(start)), config.kept)
     if rounded is not None:
         read = [texts[int(row)] for row in targets.rows[:ROUNDED_ON]]
         student = rounded(student, known.tokenizer, read)

@@ -22,6 +22,7 @@ def main(
     shared: Shared = SHARED,
     made: Annotated[int, Option(min=1, help="Pairs of each kind from templates, and as many edited.")] = 400,
     mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 4000,
+    alike: Annotated[int, Option(min=0, help="Further mined pairs that share nearly all tokens.")] = 0,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
     cls: Annotated[
         float,
@@ -47,6 +48,7 @@ def main(
         data=shared / "data",
         made=made,
         mined=mined,
+        alike=alike,
         epochs=epochs,
         cls=cls,
         middle=middle,

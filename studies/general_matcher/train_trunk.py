@@ -35,7 +35,7 @@ def main(
     ] = "minilm",
     kept: Annotated[
         float,
-        Option(min=0, max=1, help="Of --from's weights in the trunk that is written; chosen on dev pairs."),
+        Option(min=0, max=1, help="Of the weights before training in what is written; chosen on dev pairs."),
     ] = 0.0,
     joint: Annotated[float, Option(min=0, help="Seconds of the first stage.")] = 900,
     vectors: Annotated[float, Option(min=0, help="Seconds of the second stage.")] = 1800,
