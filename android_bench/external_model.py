@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.backends import Backend, onnx_options, open_backend
+from mobilebert_runtime.backends import Backend, PackedGraph, onnx_options, open_backend
 from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, ArtefactCard, read_card
 from mobilebert_runtime.errors import ArtefactError
 
@@ -95,6 +95,7 @@ def open_model(folder: Path, threads: int) -> Backend:
 class _BareTflite:
     name = "ai-edge-litert"
     most_rows = 1
+    packed: PackedGraph | None = None
 
     def __init__(self, model: Path, threads: int) -> None:
         from ai_edge_litert.interpreter import Interpreter
@@ -123,6 +124,7 @@ class _BareTflite:
 class _BareOnnx:
     name = "onnxruntime"
     most_rows = 1
+    packed: PackedGraph | None = None
 
     def __init__(self, model: Path, threads: int) -> None:
         import onnxruntime

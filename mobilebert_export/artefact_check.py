@@ -71,7 +71,7 @@ class ArtefactCheck:
     def __init__(self, model: Any, texts: Sequence[Text], pairs: Sequence[Pair], console: Console) -> None:
         self._model, self._texts, self._pairs, self._console = model, texts, pairs, console
         self._counter = ChangeCounter(model, pairs)
-        self._known: dict[int, Outputs] = {}  # PyTorch is asked once, for all recipes
+        self._known: dict[int | str, Outputs] = {}  # PyTorch is asked once, for all recipes
 
     def check(self, folder: Path, tolerance: Tolerance, threads: int = 1) -> Checked:
         """The comparison; decisions are not counted where outputs differ too much already.

@@ -28,7 +28,7 @@ COMMANDS: dict[str, str] = {
     "train-matcher": "Train a text matcher of any architecture on labelled pairs.",
     "finetune": "Fine-tune on a GLUE-style task or SQuAD; or search as the paper does.",
     "distill": "Teach a small student what a fine-tuned teacher knows.",
-    "ship": "From labelled pairs to verified matchers: teachers, students, artefacts, figures.",
+    "ship": "From labelled pairs, or from texts, to verified matchers: teachers, artefacts, figures.",
     "mine": "Mine pairs of like texts out of plain text, on one machine or many.",
     "calibrate": "Fit temperature, threshold and length shift on labelled pairs.",
     "evaluate": "Figures of a model or an artefact on labelled pairs.",

@@ -273,6 +273,7 @@ TOKENIZER_FOLDER = OutputFolder(replaces="tokenizer.json")
 
 COUNT = Number(1, 10**9)
 COUNT_OR_NONE = Number(0, 10**9)
+LEARNED = Number(400, 10**9)  # texts of a general matcher; see `FEWEST` of distill.general.texts
 BUDGET = Number(1, 10**15)  # parameters, FLOPs
 BATCH = Number(1, 65_536)
 TOKENS = Number(1, 65_536)

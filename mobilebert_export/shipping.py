@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mobilebert_export.export_request import ExportRequest
-from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.errors import OptionError, OutputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-# The shipped matcher that is fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
-GENERAL = "matcher-open-m"
+# The shipped matchers that are fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
+OPEN = ("matcher-open-m", "matcher-open-s")
+GENERAL_RECORD = "general.json"  # what a folder of `--general` was begun with
 # Of one file of pairs this share, and at most so many, are development pairs.
 DEV_SHARE, DEV_PAIRS = 0.2, 1000
 ROUNDED_ON, MAX_TOKENS = 400, 128  # pairs, and tokens of each, whose activations say how weights are rounded
@@ -26,14 +27,26 @@ class ShipConfig:
 
     data: Annotated[
         Path,
-        "Folder with train.tsv, dev.tsv and, to be measured on, test.tsv; or one file of labelled pairs.",
+        "Folder with train.tsv, dev.tsv and, to be measured on, test.tsv; or one file of labelled pairs. "
+        "With --general: a folder with data/ and corpora/, or one file of plain text, a text a line.",
     ]
     out: Annotated[Path, "Folder of all of it; an interrupted run there is taken up again."]
     matcher: Annotated[
-        tuple[str, ...], "matcher-open-m, or distilled: matcher-m, matcher-s (repeat for more)."
-    ] = (GENERAL,)
+        tuple[str, ...],
+        "matcher-open-m or matcher-open-s; of labelled pairs also, distilled, matcher-m or matcher-s "
+        "(repeat for more).",
+    ] = OPEN[:1]
     teachers: Annotated[int, "Teachers, of seeds 0, 1, …; their answers are averaged."] = 1
     debias: Annotated[float, "Share of the length-divergence bias taken out of the targets; 1: all."] = 1.0
+    general: Annotated[bool, "Make general matchers of texts without labels."] = False
+    teacher: Annotated[
+        Path | None, "Folder of all-mpnet-base-v2, the second teacher of --general; without it MiniLM alone."
+    ] = None
+    paraphrase: Annotated[
+        Path | None, "paraphrase-MiniLM-L3-v2.onnx, of which --general makes matcher-open-s."
+    ] = None
+    minutes: Annotated[float | None, "Training of the trunk of each --general matcher. [40]"] = None
+    most_texts: Annotated[int | None, "Texts that --general learns from; default: all."] = None
     quant: Annotated[str, "Of the artefacts, as in `export`."] = "int8"
     threads: Annotated[int, "CPU threads."] = 2
     quick: Annotated[bool, "A few steps of everything: shows that it runs, teaches nothing."] = False
@@ -56,7 +69,7 @@ def ship(config: ShipConfig, console: Console) -> None:
     from mobilebert_runtime.files import write_json
     from training.matcher_training import train_matcher
 
-    exports = check(config, [GENERAL, *TRAINING_RECIPES])
+    exports = check(config, [*OPEN, *TRAINING_RECIPES])
     data = config.data if config.data.is_dir() else split_file(config.data, config.out / "data")
     epochs = 0.1 if config.quick else None
     distilled = any(name in TRAINING_RECIPES for name in exports)
@@ -68,9 +81,9 @@ def ship(config: ShipConfig, console: Console) -> None:
     for name, request in exports.items():
         console.rule(name)
         start = None
-        if name == GENERAL and not Path(request.model).is_dir():
+        if name in OPEN and not Path(request.model).is_dir():
             train_matcher(data, config.out / name, arch=name, threads=config.threads, epochs=epochs)
-        if name == GENERAL:
+        if name in OPEN:
             keep_four_bits(Path(request.model), name, data / "train.tsv")
         for recipe, debiased in TRAINING_RECIPES.get(name, ()):
             folder = config.out / (name if debiased else f"{name}-original")
@@ -148,7 +161,23 @@ def split_file(path: Path, folder: Path) -> Path:
 
 
 def check(config: ShipConfig, matchers: list[str]) -> dict[str, ExportRequest]:
-    """The export of each matcher to make, after checking the options; `matchers` are those that there are.
+    """The export of each matcher to make of labelled pairs, after checking the options.
+
+    Raises:
+        OptionError: an option is unknown or out of range, or of `--general`.
+        OutputError: the folder holds matchers of `--general`.
+    """
+    for name in ("teacher", "paraphrase", "minutes", "most_texts"):
+        if getattr(config, name) is not None:
+            flag = "--" + name.replace("_", "-")
+            raise OptionError(f"{flag} {getattr(config, name)}: of --general; add it, or leave {flag} away")
+    if (config.out / GENERAL_RECORD).is_file():
+        raise OutputError(f"{config.out}: holds matchers of --general; choose another --out")
+    return export_requests(config, matchers)
+
+
+def export_requests(config: ShipConfig, matchers: list[str]) -> dict[str, ExportRequest]:
+    """The export of each matcher to make; `matchers` are those that there are.
 
     Raises:
         OptionError: an option is unknown or out of range.

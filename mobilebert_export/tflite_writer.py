@@ -3,7 +3,7 @@
 Everything is static: batch 1, and a signature with a graph of its own per sequence length. The graphs differ
 in shapes only; their weights are the same buffers of the file. Inputs and output keep their names in every
 signature and, in the first and largest graph, as tensor names too, so that a program which knows no
-signatures finds them.
+signatures finds them. An embedding matcher has one graph more, which compares a text with several.
 """
 
 from collections import Counter
@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from mobilebert_export.tflite_fixed_weights import Weights, fixed_weights, unfold
-from mobilebert_runtime.card import OUTPUT_NAME, Bucket
+from mobilebert_runtime.card import OUTPUT_NAME, PACKED_SIGNATURE, Bucket
 from models.layers import input_names
+from models.packed_candidates import packed_candidates
 from models.relative_positions import constant_bias
 from quantize.tflite_file import write_compact
 from quantize.tflite_graph import TfliteGraph
@@ -39,13 +40,19 @@ def write_float_tflite(
     import litert_torch
 
     names = input_names(model)
-    named = _Named(model, names, outputs).eval()
+    longest = max(bucket.seq_len for bucket in buckets)
+    graphs: list[tuple[str | None, nn.Module, int, Sequence[str]]] = [
+        (bucket.signature, model, bucket.seq_len, outputs)
+        for bucket in sorted(buckets, key=lambda bucket: -bucket.seq_len)
+    ]
+    if (packed := packed_candidates(model, longest)) is not None:
+        graphs.append((PACKED_SIGNATURE, packed, longest, (OUTPUT_NAME,)))
     converter: Any = None
-    with constant_bias(model, max(bucket.seq_len for bucket in buckets)):
-        for bucket in sorted(buckets, key=lambda bucket: -bucket.seq_len):
-            example = {name: torch.ones(1, bucket.seq_len, dtype=torch.int32) for name in names}
+    with constant_bias(model, longest):
+        for signature, network, tokens, called in graphs:
+            example = {name: torch.ones(1, tokens, dtype=torch.int32) for name in names}
             start = litert_torch.signature if converter is None else converter.signature
-            converter = start(bucket.signature, named, sample_kwargs=example)
+            converter = start(signature, _Named(network, names, called).eval(), sample_kwargs=example)
         content = converter.convert().model_content()
     _name_tensors(content, path, names, fixed_weights(model))
 

@@ -9,12 +9,21 @@ from numpy.typing import NDArray
 
 from mobilebert_export.agreement import Agreement, agree
 from mobilebert_export.raw_outputs import AnyArtefact, Text, network_inputs
-from mobilebert_runtime.card import CLASSIFICATION, EMBEDDING, MATCHING, OUTPUT_NAME, ArtefactCard
+from mobilebert_runtime.card import (
+    CLASSIFICATION,
+    EMBEDDING,
+    MATCHING,
+    OUTPUT_NAME,
+    PACKED_SIGNATURE,
+    ArtefactCard,
+)
 from mobilebert_runtime.errors import CheckError, DataError
+from mobilebert_runtime.tokenizer import Pair
 from quantize.recipes import Tolerance
 
 Outputs = Mapping[str, NDArray[np.float32]]
 MINIMUM_TEXTS = 200
+RANKED = 32  # texts that one query is ranked against
 # Figures of which the smallest, and the largest, of several sequence lengths is the worst.
 _HIGHER_IS_BETTER = ("label_agreement", "rank_agreement", "min_cosine")
 _LOWER_IS_BETTER = ("max_abs_logit", "expected_loss")
@@ -37,7 +46,8 @@ class Verification:
     tolerance: Tolerance
     failures: tuple[str, ...]  # one sentence per broken tolerance; empty when it passed
     # The same figures of each sequence length, where several were compared; those above are then the worst.
-    by_seq_len: tuple[tuple[int, "Verification"], ...] = ()
+    # "packed" are pairs with the same first text that ran together.
+    by_seq_len: tuple[tuple[int | str, "Verification"], ...] = ()
     min_cosine: float | None = None  # of the two vectors of a text, the worst text
     of: str = "pairs"  # or "texts"
 
@@ -56,19 +66,20 @@ def verify(
     artefact: AnyArtefact,
     texts: Sequence[Text],
     tolerance: Tolerance,
-    known: dict[int, Outputs] | None = None,
+    known: dict[int | str, Outputs] | None = None,
 ) -> Verification:
     """Run the PyTorch model and the artefact on the same texts and compare, at every sequence length.
 
-    Every length gets all texts, truncated where they are longer; the tolerance holds for each by itself.
+    Every length gets all texts, truncated where they are longer; the tolerance holds for each by itself, and
+    for pairs that run packed.
 
     Args:
         model: in eval mode.
         artefact: in its runtime.
         texts: pairs, or single texts of which two that follow each other are a pair.
         tolerance: what the recipe allows.
-        known: the model's outputs on these texts by sequence length, as far as they were asked for before;
-            the others are added.
+        known: the model's outputs on these texts by sequence length and "packed", as far as they were asked
+            for before; the others are added.
 
     Raises:
         DataError: fewer than `MINIMUM_TEXTS` of them.
@@ -79,33 +90,70 @@ def verify(
         )
     card = artefact.card
     shift = card.shift([one for one in texts if not isinstance(one, str)]) if card.task == MATCHING else []
-    found, known = [], {} if known is None else known
+    known = {} if known is None else known
+    found: list[tuple[int | str, Verification]] = []
     for bucket in card.buckets:
         encoded = network_inputs(texts, artefact.tokenizer, bucket.seq_len, card.inputs)
         if bucket.seq_len not in known:
             known[bucket.seq_len] = reference_outputs(model, encoded, tuple(card.outputs(bucket.seq_len)))
         outputs = artefact.all_outputs(encoded)
-        found.append(
-            compare(known[bucket.seq_len], outputs, card, tolerance, shift, encoded["attention_mask"])
-        )
-    return worst_of(tuple(zip((bucket.seq_len for bucket in card.buckets), found, strict=True)))
+        one = compare(known[bucket.seq_len], outputs, card, tolerance, shift, encoded["attention_mask"])
+        found.append((bucket.seq_len, one))
+    if artefact.backend.packed is not None:
+        pairs = [one for one in texts if not isinstance(one, str)]
+        found.append((PACKED_SIGNATURE, _verify_packed(model, artefact, pairs, tolerance, known)))
+    return worst_of(tuple(found))
 
 
-def worst_of(by_seq_len: tuple[tuple[int, Verification], ...]) -> Verification:
+def _verify_packed(
+    model: Any,
+    artefact: AnyArtefact,
+    pairs: Sequence[Pair],
+    tolerance: Tolerance,
+    known: dict[int | str, Outputs],
+) -> Verification:
+    """Queries ranked against several texts, as they run packed, and each pair alone in PyTorch.
+
+    Arguments as those of `verify`; the queries are first texts, every `RANKED`th of them.
+    """
+    card, names = artefact.card, artefact.card.inputs
+    ranked = [
+        (pairs[start][0], b)
+        for start in range(0, len(pairs), RANKED)
+        for _, b in pairs[start : start + RANKED]
+    ]
+    rows = artefact.tokenizer.ids(ranked, card.seq_len)
+    if PACKED_SIGNATURE not in known:
+        encoded = network_inputs(ranked, artefact.tokenizer, card.seq_len, names)
+        known[PACKED_SIGNATURE] = reference_outputs(model, encoded, (OUTPUT_NAME,))
+    logits = artefact.run_packed(rows)
+    places = sorted(logits)
+    expected = {OUTPUT_NAME: known[PACKED_SIGNATURE][OUTPUT_NAME][places]}
+    found = {OUTPUT_NAME: np.stack([logits[place] for place in places])}
+    # The packed graph returns no vectors.
+    only_logits = replace(card, embedding=None)
+    return compare(expected, found, only_logits, tolerance, card.shift([ranked[place] for place in places]))
+
+
+def worst_of(by_seq_len: tuple[tuple[int | str, Verification], ...]) -> Verification:
     """One result for several sequence lengths: the worst of each figure, every failure with its length."""
     (_, only), *others = by_seq_len
     if not others:
         return only
     results = [result for _, result in by_seq_len]
     worst = {
-        name: of(getattr(result, name) for result in results)
+        name: of(value for result in results if (value := getattr(result, name)) is not None)
         for of, names in ((min, _HIGHER_IS_BETTER), (max, _LOWER_IS_BETTER))
         for name in names
         if getattr(only, name) is not None
     }
     return replace(
         only,
-        failures=tuple(f"{length} tokens: {one}" for length, result in by_seq_len for one in result.failures),
+        failures=tuple(
+            f"{length if isinstance(length, str) else f'{length} tokens'}: {one}"
+            for length, result in by_seq_len
+            for one in result.failures
+        ),
         by_seq_len=by_seq_len,
         **worst,
     )

@@ -32,6 +32,7 @@ from mobilebert_runtime.card import (
 from mobilebert_runtime.card_parts import TOKENIZER_FILE, VOCABULARY_FILE
 from mobilebert_runtime.checked import read_text
 from mobilebert_runtime.errors import ArtefactError, DataError, ModelError
+from mobilebert_runtime.packing import Encoded, plan
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 
@@ -44,7 +45,6 @@ CLASSES = {
     QUESTION_ANSWERING: ("QuestionAnswerer", "question_answerer"),
     EMBEDDING: ("Embedder", "embedder"),
 }
-Encoded = tuple[list[int], list[int]]  # token ids and types of one input, unpadded
 Model = TypeVar("Model", bound="ArtefactModel")
 
 
@@ -141,16 +141,27 @@ class ArtefactModel:
                 found.update(zip(places, self.outputs_of(encoded)))
         return [found[place] for place in range(len(rows))]
 
+    def run_packed(self, rows: Sequence[Encoded]) -> dict[int, NDArray[np.float32]]:
+        """Logits of the pairs that run packed, float32 (labels,) by place in `rows`.
+
+        These are pairs with the same first text, as far as that saves time; none where the file has no graph
+        for it.
+        """
+        graph = self.backend.packed
+        if graph is None:
+            return {}
+        tokens, shape = graph.shape.seq_len, (1, graph.shape.texts, len(self.card.labels))
+        found: dict[int, NDArray[np.float32]] = {}
+        for places, packed in plan(rows, graph.shape, lambda length: self.card.bucket(length).seq_len):
+            encoded = self.tokenizer.pad([packed], tokens)
+            answer = graph.run({name: encoded[name] for name in self.card.inputs})[OUTPUT_NAME]
+            found.update(zip(places, check_answer(answer, shape)[0]))
+        return found
+
     def _run(self, inputs: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
         found = self.backend.run(inputs)[self.output]
         count, width = inputs[self.card.inputs[0]].shape
-        expected = (count, *self.card.outputs(width)[self.output][1:])
-        # A damaged file may announce one shape and return another.
-        if found.shape != expected or not np.isfinite(found).all():
-            raise ArtefactError(
-                "the network's answer is not a row of finite numbers; export the artefact again"
-            )
-        return found
+        return check_answer(found, (count, *self.card.outputs(width)[self.output][1:]))
 
 
 def load(directory: str | Path, threads: int = 1, *, public_key: str | Path | None = None) -> ArtefactModel:
@@ -162,6 +173,17 @@ def load(directory: str | Path, threads: int = 1, *, public_key: str | Path | No
     name, module = CLASSES[read_card(directory).task]
     chosen: type[ArtefactModel] = getattr(import_module(f"mobilebert_runtime.{module}"), name)
     return chosen.load(directory, threads, public_key=public_key)
+
+
+def check_answer(found: NDArray[np.float32], expected: tuple[int, ...]) -> NDArray[np.float32]:
+    """What a network returned, if it is what io.json says: a damaged file may return something else.
+
+    Raises:
+        ArtefactError: it has another shape, or numbers that are not finite.
+    """
+    if found.shape != expected or not np.isfinite(found).all():
+        raise ArtefactError("the network's answer is not a row of finite numbers; export the artefact again")
+    return found
 
 
 def check_texts(given: Sequence[Any], texts: int) -> None:

@@ -9,15 +9,25 @@ import importlib
 import importlib.metadata
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.card import BATCH_AXIS, INPUT_NAMES, TOKENS_AXIS, ArtefactCard
+from mobilebert_runtime.card import (
+    BATCH_AXIS,
+    INPUT_NAMES,
+    OUTPUT_NAME,
+    PACKED_SIGNATURE,
+    TOKENS_AXIS,
+    ArtefactCard,
+)
 from mobilebert_runtime.errors import ArtefactError, ToolError
+from mobilebert_runtime.packing import PackedShape
 
 # Import name of each interpreter → package to install; the first that is installed is used.
 TFLITE_RUNTIMES = {
@@ -37,13 +47,24 @@ class Backend(Protocol):
     Attributes:
         name: of the package that runs it.
         most_rows: inputs that one call takes at most.
+        packed: the graph that compares a query with several texts; None where the file has none.
     """
 
     name: str
     most_rows: int
+    packed: PackedGraph | None
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
         """Int32 (B, S) by input name, S a bucket, B ≤ `most_rows` → float32 (B, …) by output name."""
+
+
+@dataclass(frozen=True)
+class PackedGraph:
+    """The graph of a .tflite file that reads a query and several texts at once."""
+
+    shape: PackedShape
+    # Int32 (1, S) by input name → float32 (1, texts, labels) by output name, as `Backend.run`.
+    run: Callable[[Mapping[str, NDArray[np.int32]]], Mapping[str, NDArray[np.float32]]]
 
 
 def open_backend(model: Path, card: ArtefactCard, threads: int) -> Backend:
@@ -80,6 +101,7 @@ BucketSpecs = list[tuple[TensorSpecs, TensorSpecs]]
 
 class _TfliteBackend:
     most_rows = 1  # the graphs have static shapes
+    packed: PackedGraph | None = None
 
     def __init__(self, name: str, runners: Mapping[int, Any]) -> None:
         self.name = name
@@ -88,7 +110,9 @@ class _TfliteBackend:
         self.lock = threading.Lock()
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
-        runner = self.runners[inputs[INPUT_NAMES[0]].shape[1]]
+        return self.call(self.runners[inputs[INPUT_NAMES[0]].shape[1]], inputs)
+
+    def call(self, runner: Any, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
         try:
             with self.lock:
                 return runner(**inputs)
@@ -113,15 +137,42 @@ def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend
         found = [
             (specs(run.get_input_details()), specs(run.get_output_details())) for run in runners.values()
         ]
+        packed_runner = None
+        if PACKED_SIGNATURE in interpreter.get_signature_list():
+            packed_runner = interpreter.get_signature_runner(PACKED_SIGNATURE)
+            packed_specs = (
+                specs(packed_runner.get_input_details()),
+                specs(packed_runner.get_output_details()),
+            )
     except Exception as error:  # a damaged file fails in as many ways as it has fields
         raise ArtefactError(
             f"{model}: {package} refuses it ({_first_line(error)}); export it again"
         ) from error
-    return _TfliteBackend(package, runners), found
+    backend = _TfliteBackend(package, runners)
+    if packed_runner is not None:
+        shape = _packed_shape(model, card, *packed_specs)
+        backend.packed = PackedGraph(shape, partial(backend.call, packed_runner))
+    return backend, found
+
+
+def _packed_shape(model: Path, card: ArtefactCard, inputs: TensorSpecs, outputs: TensorSpecs) -> PackedShape:
+    """Tokens and texts of the packed graph; `ArtefactError` where it does not fit io.json."""
+    texts = next((shape[1] for _, shape in outputs.values() if len(shape) > 1), 0)
+    if (
+        inputs != dict.fromkeys(card.inputs, ("int32", (1, card.seq_len)))
+        or outputs != {OUTPUT_NAME: ("float32", (1, texts, len(card.labels)))}
+        or not (card.symmetric and texts)
+    ):
+        raise ArtefactError(
+            f"{model}: its signature {PACKED_SIGNATURE} has inputs {_describe(inputs)} and outputs "
+            f"{_describe(outputs)}, which do not fit io.json; export it again"
+        )
+    return PackedShape(card.seq_len, texts)
 
 
 class _OnnxBackend:
     name = "onnxruntime"
+    packed: PackedGraph | None = None  # inputs of like length run together instead
 
     def __init__(self, session: Any) -> None:
         self.session = session

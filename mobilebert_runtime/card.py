@@ -50,6 +50,9 @@ MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
 INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
 EMBEDDING_NAME = "embedding"
+# Of a .tflite file whose matcher is `symmetric`, beside those of the buckets: one query with several texts
+# (`mobilebert_runtime.packing`). The card does not mention it, so that older runtimes open the artefact.
+PACKED_SIGNATURE = "packed"
 # The input axes of an .onnx file that take every bucket's length, and several inputs at once.
 TOKENS_AXIS, BATCH_AXIS = "tokens", "batch"
 MOST_LABELS = 1000
@@ -160,6 +163,15 @@ class ArtefactCard:
     def seq_len(self) -> int:
         """Tokens of the largest bucket; longer inputs are truncated to it."""
         return self.buckets[-1].seq_len
+
+    @property
+    def symmetric(self) -> bool:
+        """Does the order of a pair's texts make no difference to a matcher's logits?
+
+        A matcher that returns the vector of its first text reads each text by itself and compares the two: an
+        embedding matcher, whose head is symmetric. All other matchers are cross-encoders.
+        """
+        return self.task == MATCHING and self.embedding is not None
 
     @property
     def files(self) -> set[str]:

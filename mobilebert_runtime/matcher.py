@@ -28,10 +28,14 @@ class Matcher(ArtefactModel):
         The score of a network for regression is its value itself.
 
         A cross-encoder reads a before b, so that (a, b) and (b, a) score a little differently. With
-        `symmetric` the result is the mean over both orders: the same for both, at up to twice the time.
+        `symmetric` the result is the mean over both orders: the same for both, at up to twice the time. Of an
+        embedding matcher it is the score of the order in which the texts sort, at no more time: there both
+        orders agree up to float rounding, and where an odd token of two long texts of equal length is cut.
         """
         check_texts(pairs, 2)
         shift = self.card.shift(pairs)  # the same for both orders
+        if symmetric and self.card.symmetric:
+            pairs, symmetric = [(min(pair), max(pair)) for pair in pairs], False
         if not symmetric:
             return positive_probability(self.logits(pairs), self.card, shift)
         both = self.logits([order for a, b in pairs for order in ((a, b), (b, a))])
@@ -55,11 +59,16 @@ class Matcher(ArtefactModel):
     def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """Raw logits, float32 (N, labels), columns in the order of `card.labels`.
 
-        Each pair runs in the smallest bucket that holds it.
+        Each pair runs in the smallest bucket that holds it; where the file has a graph for it, pairs with the
+        same first text run together, with the same logits up to float rounding.
         """
         check_texts(pairs, 2)
-        rows = self.run_rows(self.tokenizer.ids(pairs, self.card.seq_len))
-        return np.stack(rows) if rows else np.zeros((0, len(self.card.labels)), np.float32)
+        rows = self.tokenizer.ids(pairs, self.card.seq_len)
+        found = self.run_packed(rows)
+        rest = [place for place in range(len(rows)) if place not in found]
+        found.update(zip(rest, self.run_rows([rows[place] for place in rest])))
+        labels = len(self.card.labels)
+        return np.array([found[place] for place in range(len(rows))], np.float32).reshape(-1, labels)
 
     def logits_of(self, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
         """Logits of encoded pairs: int32 (N, S) by input name, S a bucket → float32 (N, labels)."""

@@ -20,8 +20,10 @@ from models.layers import Encoder
 
 MODEL_TYPES = ("bert", "albert", "electra")
 WIDTH = 64  # of the spaces in which tokens are compared
-# Cosine from which on a lack counts, and how sharply: texts further apart are ranked by their cosine alone.
-NEAR, STEEPNESS = 0.94, 60.0
+# Tokens without the same token in the other text, of the text with more of them: up to ALL the penalty counts
+# in full, from NONE on not at all. Texts that differ in more are ranked by their cosines alone.
+ALL, NONE = 1.0, 2.0
+DEEPEST = 3.5  # the largest penalty: a changed text is called different, and still ranks above unlike ones
 _SPACES = 3
 _TINY = 1e-6  # ONNX Runtime adds nothing where it is 1e-12: a missing second text divided by zero
 
@@ -56,7 +58,7 @@ class EmbeddingMatcher(nn.Module):
         """(B, S) ids, mask and types → logits (B, 2) of different and same, unit vectors (B, H)."""
         states = self.states(input_ids, attention_mask, token_type_ids)
         mask, types = attention_mask.to(states[0].dtype), token_type_ids.to(states[0].dtype)
-        half = self.head(*states, mask, types) / 2
+        half = self.head(input_ids.to(mask.dtype), *states, mask, types) / 2
         first = unit(pooled(states[-1], mask * (1 - types)))
         return torch.stack([-half, half], 1), first
 
@@ -64,16 +66,27 @@ class EmbeddingMatcher(nn.Module):
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The embedding output, the states after half of the layers, and the last, each (B, S, H)."""
+        return self.states_of(2, input_ids, attention_mask, token_type_ids)
+
+    def states_of(
+        self, texts: int, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """As `states`, for up to so many texts in one input; token types number them from 0, ascending."""
         parts, layers = cast(Any, self.encoder.embeddings), self.encoder.layers
         length = input_ids.shape[1]
-        first = ((1 - token_type_ids) * attention_mask).sum(1, keepdim=True)  # tokens of the first text
-        at = torch.arange(length, dtype=first.dtype, device=first.device) - token_type_ids * first
+        if texts == 2:
+            before = token_type_ids * ((1 - token_type_ids) * attention_mask).sum(1, keepdim=True)
+        else:
+            earlier = (token_type_ids[:, :, None] - token_type_ids[:, None, :]).clamp(0, 1)
+            before = (earlier * attention_mask[:, None, :]).sum(2)  # tokens of the texts before a token's own
+        at = torch.arange(length, dtype=before.dtype, device=before.device) - before
         x = parts.word_embeddings(input_ids) + parts.position_embeddings(at)
         x = parts.LayerNorm(x + parts.token_type_embeddings.weight[0])
         for owner, name in ((parts, "embedding_hidden_mapping_in"), (self.encoder, "embeddings_project")):
             x = getattr(owner, name)(x) if hasattr(owner, name) else x
         mask, types = attention_mask.to(x.dtype), token_type_ids.to(x.dtype)
-        visible = mask[:, None, :] * (1 - (types[:, :, None] - types[:, None, :]).abs())
+        apart = (types[:, :, None] - types[:, None, :]).abs()
+        visible = mask[:, None, :] * (1 - (apart if texts == 2 else apart.clamp(max=1)))
         added = ((1 - visible) * self.config.attention_mask_value)[:, None]  # (B, 1, S, S)
         embedded = middle = x
         for depth, layer in enumerate(layers, start=1):
@@ -84,11 +97,13 @@ class EmbeddingMatcher(nn.Module):
 
 
 class AlignmentHead(nn.Module):
-    """Logit that two texts say the same, from the token states of both; symmetric in the two.
+    """Logit that two texts say the same, from the tokens and token states of both; symmetric in the two.
 
-    Every token looks for its best partner in the other text, in three spaces: by itself, by itself and its
-    context, and with its two neighbours. What stays without a partner is weighed by how much that token
-    matters. Penalties are at or below zero, and equal texts have none: they get the highest score there is.
+    Three cosines (of the mean of the last states, of [CLS], of the mean of the middle states) rank pairs. Of
+    texts that share nearly all of their tokens the cosines say little: there, every token looks for its best
+    partner in the other text, in three spaces: by itself, by itself and its context, and with its two
+    neighbours. What stays without a partner is weighed by how much that token matters, and lowers the logit.
+    Equal texts get the highest logit there is.
 
     Args:
         hidden_size: H of the encoder.
@@ -108,22 +123,39 @@ class AlignmentHead(nn.Module):
         self.mix = nn.Sequential(inner, nn.ReLU(), outer)
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.shift = nn.Parameter(torch.tensor(-7.0))
-        # Of the penalty, chosen after training: made pairs teach more of it than others bear.
+        # Of the three cosines, and of the penalty; chosen on dev pairs.
+        self.cosines = nn.Parameter(torch.tensor([1.0, 0.0, 0.0]), requires_grad=False)
         self.share = nn.Parameter(torch.tensor(1.0), requires_grad=False)
 
-    def forward(self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor) -> Tensor:
-        """Three states (B, S, H), (B, S) mask and token types as floats → (B,) logits."""
+    def forward(
+        self, ids: Tensor, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor
+    ) -> Tensor:
+        """Ids (B, S), three states (B, S, H), mask and types (B, S), all of them floats → (B,) logits."""
         first, second = mask * (1 - types), mask * types
-        cosine = (unit(pooled(last, first)) * unit(pooled(last, second))).sum(-1)
-        lack = self._lack(embedded, middle, last, mask, types)
+        cosine = self._cosine(middle, last, first, second)
+        other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
+        lack = self._lack(embedded, middle, last, mask, types, other)
         weight = F.softplus(self.matter(torch.cat([embedded, last], -1)))
         one, two = _summary(lack, weight, first), _summary(lack, weight, second)
         far = torch.stack([1 - cosine, (1 - cosine).square()], 1)
         features = torch.cat([torch.minimum(one, two), torch.maximum(one, two), far], 1)  # symmetric
         # Equal texts have features of zero; what the mixture gives there is the ceiling.
         penalty = F.softplus(self.mix(features)) - F.softplus(self.mix(torch.zeros_like(features)))
-        counts = self.share * torch.sigmoid(STEEPNESS * (cosine - NEAR))
-        return self.scale.abs() * cosine + self.shift - counts * F.relu(penalty)[:, 0]
+        counts = self.share * nearly_same_tokens(ids, first, second, other)
+        penalty = DEEPEST * torch.tanh(F.relu(penalty)[:, 0] / DEEPEST)
+        return self.scale.abs() * cosine + self.shift - counts * penalty
+
+    def _cosine(self, middle: Tensor, last: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        """Weighed mean of the three cosines, (B,)."""
+        # The second text's [CLS] is where its mask begins.
+        begins = second * (1 - F.pad(second[:, :-1], (1, 0)))
+        pairs = (
+            (pooled(last, first), pooled(last, second)),
+            (last[:, 0], (last * begins[..., None]).sum(1)),
+            (pooled(middle, first), pooled(middle, second)),
+        )
+        found = torch.stack([(unit(a) * unit(b)).sum(-1) for a, b in pairs], 1)
+        return (found * self.cosines).sum(1) / self.cosines.sum()
 
     def rescale(self, slope: float, offset: float) -> None:
         """Make every logit `slope` times what it was, plus `offset`.
@@ -138,12 +170,13 @@ class AlignmentHead(nn.Module):
                 part.mul_(slope)
             self.shift.add_(offset)
 
-    def _lack(self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor) -> Tensor:
+    def _lack(
+        self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor, other: Tensor
+    ) -> Tensor:
         """By how much each token's best partner in the other text misses it, (B, S, spaces)."""
         alone = _products(unit(self.alone(embedded)))
         context = _products(unit(self.context(torch.cat([middle, last], -1))))
         near = _products(unit(self._with_neighbours(embedded, mask, types)))
-        other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
         out_of_reach = (other - 1) * 4
         spaces = (alone, (alone + context) / 2, near)
         return torch.stack([F.relu(1 - (space + out_of_reach).amax(2)) for space in spaces], 2)
@@ -154,6 +187,21 @@ class AlignmentHead(nn.Module):
         together = (1 - (types[:, 1:] - types[:, :-1]).abs()) * mask[:, 1:] * mask[:, :-1]
         before = F.pad(before[:, :-1] * together[..., None], (0, 0, 1, 0))
         return own + before + F.pad(after[:, 1:] * together[..., None], (0, 0, 0, 1))
+
+
+def nearly_same_tokens(ids: Tensor, first: Tensor, second: Tensor, other: Tensor) -> Tensor:
+    """1 where both texts have nearly the same tokens, 0 where they differ in many, (B,).
+
+    Args:
+        ids: (B, S) as floats, which hold whole numbers up to 2²⁴.
+        first: (B, S), the first text's tokens.
+        second: (B, S), the second text's.
+        other: (B, S, S), which tokens are of the other text.
+    """
+    same = F.relu(1 - (ids[:, :, None] - ids[:, None, :]).square()) * other
+    alone = 1 - same.amax(2)
+    most = torch.maximum((alone * first).sum(1), (alone * second).sum(1))
+    return ((NONE - most) / (NONE - ALL)).clamp(0, 1)
 
 
 def pooled(states: Tensor, mask: Tensor) -> Tensor:

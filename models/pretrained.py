@@ -52,7 +52,7 @@ _HEADS: dict[type[nn.Module], str] = {
 
 
 # Matchers that come with the project; "shipped" means the first.
-SHIPPED_MATCHERS = ("matcher-open-m", "matcher-qqp-m", "matcher-qqp-s")
+SHIPPED_MATCHERS = ("matcher-open-m", "matcher-open-s", "matcher-qqp-m", "matcher-qqp-s")
 # What they were called before there were others, and what they are called now.
 RENAMED_MATCHERS = {"matcher-m": "matcher-qqp-m", "matcher-s": "matcher-qqp-s"}
 

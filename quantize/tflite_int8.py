@@ -1,7 +1,8 @@
 """Float TFLite → int8 TFLite with ai-edge-quantizer, which gets a rule per operator from the recipe.
 
 A file holds one graph per sequence length, equal but for shapes, with shared weights. Ranges are measured on
-the largest and hold for all: what a shorter graph computes is part of what the longest computes.
+the largest and hold for all: what a shorter graph computes is part of what the longest computes. The packed
+graph of an embedding matcher has the same products in the same order, and other operators between them.
 """
 
 import tempfile
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mobilebert_runtime.card import PACKED_SIGNATURE
 from quantize.product_noise import (
     ProductForm,
     RangeMeter,
@@ -59,6 +61,8 @@ def quantize_tflite(
     from ai_edge_quantizer import qtyping, quantizer
 
     model = fb.read_model(str(source))
+    if recipe.static_ranges:
+        _drop_signature(model, PACKED_SIGNATURE)
     mark_coded_lookups(model, recipe.word_bits)
     graphs = TfliteGraph.all_of(model)
     ranges: Ranges = {}
@@ -66,9 +70,8 @@ def quantize_tflite(
         ranges = measure_ranges(source, calibration)
     forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
     floats = {*keep_float, *(form.number for form in forms if form.form == "float")}
-    chosen = integer_operators(graphs[0], recipe, floats)
     for graph in graphs:
-        for number in chosen:
+        for number in integer_operators(graph, recipe, floats):
             for tensor in graph.operators[number].outputs:
                 graph.rename(tensor, _MARK + graph.name(tensor))
     with tempfile.TemporaryDirectory() as scratch:
@@ -96,6 +99,20 @@ def quantize_tflite(
         target.write_bytes(work.quantize(found, enable_progress_report=False).quantized_model)
     _finish(target, dynamic=not recipe.static_ranges)
     return forms
+
+
+def _drop_signature(model: Any, name: str) -> None:
+    """Remove a signature and its graph, if the file has it.
+
+    The ranges of the packed graph are not among those of calibration: its operators are others, and where
+    texts are missing its head sees values that no pair gives.
+    """
+    dropped = [one for one in model.signatureDefs if one.signatureKey.decode() == name]
+    for signature in dropped:
+        del model.subgraphs[signature.subgraphIndex]
+        model.signatureDefs.remove(signature)
+        for other in model.signatureDefs:
+            other.subgraphIndex -= other.subgraphIndex > signature.subgraphIndex
 
 
 def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection[int] = ()) -> set[int]:

@@ -1,1 +1,1 @@
-"""Conversions of trained encoders: LayerNorm to NoNorm, GELU to ReLU, TensorFlow checkpoints."""
+"""Conversions of trained encoders: LayerNorm to NoNorm, GELU to ReLU, TensorFlow and ONNX files."""

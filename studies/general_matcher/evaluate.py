@@ -18,6 +18,8 @@ import torch
 from typer import Argument, Option
 
 from android_bench.external_model import EXTERNAL_MODEL_FILE, ExternalModel, open_model
+from distill.general.heads import head_logits, token_states
+from distill.general.trunk import embed
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import OptionError
@@ -31,9 +33,7 @@ from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, run
 from studies.general_matcher.evaluation_sets import questions
 from studies.general_matcher.figures import figures
-from studies.general_matcher.heads import head_logits, token_states
 from studies.general_matcher.options import SHARED, Shared
-from studies.general_matcher.trunk import embed
 
 TINY = 1e-12  # the length of a text without a known token
 
@@ -70,9 +70,7 @@ def main(
         model, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
         if isinstance(model, EmbeddingMatcher):
             states = token_states(model, tokenizer, list(texts.index))
-            size = model.config.hidden_size
-            vectors = np.stack([state[:, -size:].float().mean(0).numpy() for state in states])
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = np.stack([state.vector() for state in states])
             found[name] = figures(sets, vectors)
             found[f"{name} + head"] = figures(sets, vectors, partial(head_logits, model.head, states))
         else:

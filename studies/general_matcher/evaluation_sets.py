@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from studies.general_matcher.minimal_pairs import generate
-from studies.general_matcher.noise import Misspeller
-from studies.general_matcher.options import generator
-from studies.general_matcher.texts import held_out_intents, rows
+from distill.general.minimal_pairs import generate
+from distill.general.noise import Misspeller
+from distill.general.numerics import generator
+from distill.general.texts import held_out_intents, rows
 
 Row = TypeVar("Row")
 PAIR_SETS = {

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import rankdata
 
+from distill.general.minimal_pairs import DIFFERENT
 from matching.evaluation.metrics import expected_calibration_error
 from matching.evaluation.score_calibration import fit_slope_and_offset
 from studies.general_matcher.evaluation_sets import PAIR_SETS
-from studies.general_matcher.minimal_pairs import DIFFERENT
 
 DRAWS = 1000
 SIDES = ("left", "right")

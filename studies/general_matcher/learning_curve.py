@@ -19,6 +19,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from typer import Option
 
+from distill.general.texts import rows
+from distill.general.trunk import embed
 from matching.data.datasets import Examples
 from matching.evaluation.metrics import expected_calibration_error
 from matching.evaluation.score_calibration import probabilities
@@ -32,8 +34,6 @@ from studies.common.script import Threads, console, run
 from studies.general_matcher.evaluation_sets import spread
 from studies.general_matcher.figures import auc
 from studies.general_matcher.options import SHARED, Shared
-from studies.general_matcher.texts import rows
-from studies.general_matcher.trunk import embed
 from training.fit_matcher import fit, loop_config, settings_of
 from training.matchers import build_matcher
 

@@ -10,11 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from typer import Option
 
+from distill.general.batches import TrainingTexts
+from distill.general.development import DevSet, development_figures
+from distill.general.noise import Misspeller
+from distill.general.numerics import fast_products
+from distill.general.prune import prune
+from distill.general.teachers import read_texts
+from distill.general.train_trunk import counted, looked_at
+from distill.general.trunk import embed
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import find_directory, load_pretrained, packaged_directory, preset
@@ -22,14 +29,7 @@ from models.layers import Encoder, encoder_of
 from models.word_codes import product_codes
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
-from studies.general_matcher.batches import TrainingTexts
-from studies.general_matcher.development import DevSet, development_figures
-from studies.general_matcher.noise import Misspeller
-from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, fast_products
-from studies.general_matcher.prune import prune
-from studies.general_matcher.teachers import read_texts
-from studies.general_matcher.train_trunk import PRUNED_ON, counted
-from studies.general_matcher.trunk import HELD, embed
+from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 
 SETS: tuple[DevSet, ...] = (
     ("sts_dev", "glue/sts-b/dev.tsv", "sentence", "score", 1500),
@@ -72,7 +72,7 @@ def main(
         smaller = copy.deepcopy(minilm)
         smaller.embeddings.word_embeddings.weight.data.copy_(table)
         note(name, smaller, word_db=round(decibels(words, table, share), 1))
-    seen = [known.batch(rows) for rows in np.arange(HELD, HELD + PRUNED_ON).reshape(-1, 50)]
+    seen = looked_at(known)
     config = preset("matcher-open-m")
     for units in (608, config.intermediate_size):
         pruned = prune(minilm, replace(config, intermediate_size=units), counts, seen, 0, 0)

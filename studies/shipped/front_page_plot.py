@@ -39,6 +39,8 @@ class Mark(NamedTuple):
 MARKS = (
     Mark("matcher-open-m + head", "matcher-open-m-int8", "matcher-open-m int8, decision", OPEN, "D"),
     Mark("matcher-open-m", "matcher-open-m-int8", "matcher-open-m int8, cosine", OPEN, "o"),
+    Mark("matcher-open-s + head", "matcher-open-s-int8", "matcher-open-s int8, decision", OPEN, "d"),
+    Mark("matcher-open-s", "matcher-open-s-int8", "matcher-open-s int8, cosine", OPEN, "s"),
     Mark("matcher-qqp-m", "matcher-qqp-m-int8", "matcher-qqp-m int8, decision", QUORA, "D"),
     Mark("matcher-qqp-s", "matcher-qqp-s-int8", "matcher-qqp-s int8, decision", QUORA, "s"),
     Mark("minilm-int8", "minilm-int8", "all-MiniLM-L6 int8, cosine", OTHERS, "v"),

@@ -95,6 +95,13 @@ def coded_artefact(target: str) -> Path:
     )
 
 
+@functools.cache
+def embedding_artefact(target: str, quant: str) -> Path:
+    """An embedding matcher of random weights, exported with a recipe."""
+    model = _made_once("embedding-model", _write_embedding)
+    return _made_once(f"{target}-embedding-{quant}", lambda out: report(target, quant, out, model=str(model)))
+
+
 def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]:
     """Export the small matcher and return its report."""
     request = ExportRequest(
@@ -112,6 +119,31 @@ def _write_coded(folder: Path) -> None:
         words.copy_(product_codes(words, torch.ones(len(words)), 4).table())
     settings = models.MatcherSettings(threshold=0.0)
     models.save_pretrained(model, folder, tokenizer_from=model_directory(), settings=settings)
+
+
+def _write_embedding(folder: Path) -> None:
+    config = models.EncoderConfig(
+        model_type="bert",
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=48,
+        hidden_act="gelu",
+        max_position_embeddings=128,
+        hidden_dropout_prob=0.0,
+        classifier_activation=False,
+    )
+    model = models.build(config, "embedding_matcher", seed=1)
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() == 2:
+                weight.mul_(10.0 if "embeddings" in name else 3.0)
+            elif weight.dim() == 1:
+                weight.add_(0.1 * torch.randn(weight.shape, generator=generator))
+    tokenizer = models.find_directory("matcher-open-m")
+    settings = models.MatcherSettings(threshold=0.0)
+    models.save_pretrained(model, folder, tokenizer_from=tokenizer, settings=settings)
 
 
 def _write_model(seed: int, folder: Path) -> None:

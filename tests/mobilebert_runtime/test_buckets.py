@@ -43,6 +43,7 @@ def test_the_smallest_bucket_that_holds_a_pair_runs(target, quant):
 
     class Watching:
         most_rows = 1
+        packed = None
 
         def run(self, inputs):
             asked.append(inputs["input_ids"].shape[1])

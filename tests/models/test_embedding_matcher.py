@@ -12,7 +12,7 @@ from transformers import AlbertModel
 
 from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, build, load_pretrained, save_pretrained
-from models.embedding_matcher import EmbeddingMatcher, pooled, unit
+from models.embedding_matcher import ALL, NONE, EmbeddingMatcher, nearly_same_tokens, pooled, unit
 
 CONFIG = EncoderConfig(
     model_type="albert",
@@ -127,3 +127,36 @@ def test_mobilebert_is_refused() -> None:
     )
     with pytest.raises(ModelError, match="of a mobilebert"):
         EmbeddingMatcher(build(config, None, seed=0))  # type: ignore[arg-type]
+
+
+def test_penalty_counts_by_the_tokens_that_only_one_text_has() -> None:
+    """Against counting with Python's sets, padding and both orders included."""
+    draw = torch.Generator().manual_seed(2)
+    for _ in range(60):
+        left = [CLS, *torch.randint(4, 12, (6,), generator=draw).tolist(), SEP]
+        right = [CLS, *torch.randint(4, 12, (5,), generator=draw).tolist(), SEP]
+        batch = packed(left, right, 20)
+        mask, types = batch["attention_mask"].float(), batch["token_type_ids"].float()
+        other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
+        found = nearly_same_tokens(batch["input_ids"].float(), mask * (1 - types), mask * types, other)
+        most = max(sum(t not in b for t in a) for a, b in ((left, right), (right, left)))
+        assert float(found) == min(1.0, max(0.0, (NONE - most) / (NONE - ALL)))
+
+
+def test_unlike_texts_are_ranked_by_the_cosines_of_their_states() -> None:
+    model = matcher()
+    with torch.no_grad():
+        model.head.cosines.copy_(torch.tensor([1.0, 0.4, 0.2]))
+    left, right = [CLS, *range(10, 16), SEP], [CLS, *range(30, 39), SEP]
+    states = {}
+    for name, text in (("left", left), ("right", right)):
+        ids = torch.tensor([text])
+        states[name] = model.encoder(ids, torch.ones_like(ids), torch.zeros_like(ids), capture=True)
+    pairs = [
+        [states[name].hidden_states[layer][0][rows].mean(0) for name in ("left", "right")]
+        for layer, rows in ((4, slice(None)), (4, slice(1)), (2, slice(None)))
+    ]
+    cosines = torch.stack([torch.cosine_similarity(a, b, dim=0) for a, b in pairs])
+    wanted = model.head.scale.abs() * (cosines @ torch.tensor([1.0, 0.4, 0.2])) / 1.6 + model.head.shift
+    logits = model(**packed(left, right, 32))[0][0]
+    assert float(logits[1] - logits[0]) == pytest.approx(float(wanted), abs=1e-4)

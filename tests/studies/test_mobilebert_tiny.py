@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
+from distill.general import stages
+from distill.general.stages import Run, Settings, run_stage
+from distill.general.trunk import sentence_vectors, transfer_loss, vector_loss
 from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, build, load_embedder, preset
 from models.layers import encoder_of
-from studies.general_matcher import stages
 from studies.general_matcher.deeper_student import as_teacher, group_size, ridge, start, widened
-from studies.general_matcher.stages import Run, Settings, run_stage
 from studies.general_matcher.train_mobilebert_tiny import DeeperLessons, write_embedder
-from studies.general_matcher.trunk import sentence_vectors, transfer_loss, vector_loss
 from tests.helpers.tiny_networks import tiny
 
 TEACHER = EncoderConfig(

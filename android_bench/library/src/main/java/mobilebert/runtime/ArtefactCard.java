@@ -136,6 +136,14 @@ public final class ArtefactCard {
     return new ArtefactCard(Fields.read(new File(folder, "io.json")));
   }
 
+  /**
+   * Does the order of a pair's texts make no difference to a matcher's logits? One that returns the vector of its
+   * first text reads each text by itself, and its head is symmetric; all others are cross-encoders.
+   */
+  boolean symmetric() {
+    return task == Task.TEXT_MATCHING && embeddingSize > 0;
+  }
+
   /** Sequence lengths of the buckets, ascending: what {@link TextEncoder#encode} chooses from. */
   @NonNull
   public int[] lengths() {

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
+from distill.general.noise import Misspeller
+from distill.general.numerics import generator
+from distill.general.teachers import MAX_LENGTH, padded
+from distill.general.trunk import held
 from mobilebert_runtime.tokenizer import PairTokenizer
-from studies.general_matcher.noise import Misspeller
-from studies.general_matcher.options import generator
-from studies.general_matcher.teachers import MAX_LENGTH, padded
-from studies.general_matcher.trunk import HELD
 
 WINDOW = 20  # batches whose texts are drawn together and sorted by length
 LONG, LONG_SHARE = 24, 0.3  # texts of more tokens cost most and are rare in use: three in ten of them
@@ -23,13 +23,14 @@ class TrainingTexts:
     """Texts as one tokenizer reads them.
 
     Args:
-        texts: N texts, the first `HELD` of them not trained on.
+        texts: N texts, the first `held` of them not trained on.
         tokenizer: of the student.
         misspell: for the noisy batches.
         noise: share of their texts that are misspelt.
         seed: of the noise.
 
     Attributes:
+        held: how many of the texts are not trained on.
         encoded: token ids and types of every text.
         lengths: (N,) tokens of every text.
         usable: texts that may be trained on without a label.
@@ -49,7 +50,8 @@ class TrainingTexts:
         self.lengths = np.array([len(ids) for ids, _ in self.encoded])
         kept = (self.lengths <= LONG) | (np.random.default_rng(0).random(len(texts)) < LONG_SHARE)
         self.usable = np.flatnonzero(kept)
-        self.usable = self.usable[self.usable >= HELD]
+        self.held = held(len(texts))
+        self.usable = self.usable[self.usable >= self.held]
 
     def batch(self, index: np.ndarray) -> dict[str, Tensor]:
         """The texts at `index` as they are, (B, longest) tensors."""
@@ -95,7 +97,7 @@ def window(
         batches = np.array_split(order, max(1, len(order) // size))
     else:
         group = 4
-        seeds = random.choice(rows, WINDOW * size // group, replace=False)
+        seeds = random.choice(rows, min(len(rows), WINDOW * size // group), replace=False)
         columns = random.integers(0, neighbours.shape[1], (len(seeds), group - 1))
         near = np.take_along_axis(neighbours[seeds], columns, 1)
         groups = np.concatenate([seeds[:, None], np.where(near < 0, seeds[:, None], near)], 1)

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from studies.general_matcher.minimal_pairs import MadePair
+from distill.general.minimal_pairs import MadePair
 
 _VERBS = r"\b(is|are|was|were|can|could|will|would|should|has been|have been|does|do|did)\b"
 _NAME = r"(?<=[a-z,] )[A-Z][a-z]{2,}\b"

@@ -10,15 +10,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from distill.general.teachers import MAX_LENGTH, load_shards, mean_pool, padded
 from distill.losses import Weights, layer_loss
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.layers import Encoder, EncoderOutput
-from studies.general_matcher.teachers import MAX_LENGTH, load_shards, mean_pool, padded
 
-HELD = 1024  # the first texts are held out of training, for the development figures
+HELD = 1024  # see `held`
 SIMILARITY = 5.0  # weight of the similarity matrix in `vector_loss`
 NEAR, NEAR_COSINE = 5.0, 0.5  # weight of the pairs in it that are near, and from which cosine on they are
 TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)  # MobileBERT section 3.5
+
+
+def held(count: int) -> int:
+    """How many of `count` texts, the first ones, are held out of training for the development figures."""
+    return min(HELD, count // 8)
 
 
 def sentence_vectors(encoder: Encoder, batch: dict[str, Tensor]) -> Tensor:
@@ -92,7 +97,13 @@ class Targets:
                 order = np.concatenate([np.flatnonzero(both), np.flatnonzero(there & ~both)])
                 np.save(path, fit_target_map(theirs[order], close[both]))
             self.map = np.load(path)
+        self.turned: np.ndarray | None = None
         self.shards = -1
+        self.refresh()
+
+    def turn(self, turned: np.ndarray) -> None:
+        """Turn all targets by an orthogonal map (H, H), to where another student's vectors lie."""
+        self.turned, self.shards = turned.astype(np.float32), -1
         self.refresh()
 
     def refresh(self) -> None:
@@ -111,12 +122,15 @@ class Targets:
         if self.share < 1:
             blend += (1 - self.share) * mapped(theirs[self.there], self.map)
         self.values[self.there] = blend / np.linalg.norm(blend, axis=1, keepdims=True)
+        if self.turned is not None:
+            self.values = self.values @ self.turned
+            self.close = (self.close.astype(np.float32) @ self.turned).astype(np.float16)
 
     @property
     def rows(self) -> np.ndarray:
         """Labelled texts that may be trained on."""
         rows = np.flatnonzero(self.there)
-        return rows[rows >= HELD]
+        return rows[rows >= held(self.count)]
 
 
 def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from studies.general_matcher.minimal_pair_templates import (
+from distill.general.minimal_pair_templates import (
     ACTS,
     CHANGED,
     EVENTS,
@@ -20,7 +20,7 @@ from studies.general_matcher.minimal_pair_templates import (
     REWRITTEN,
     THINGS,
 )
-from studies.general_matcher.options import generator
+from distill.general.numerics import generator
 
 DIFFERENT = ("number", "name", "negation", "before_after", "swapped_roles")
 SAME = ("synonym", "word_order")

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from distill.general.heads import with_head
+from distill.general.teachers import MAX_LENGTH
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.layers import Encoder
 from quantize.weight_rounding import FOUR, round_weights
-from studies.general_matcher.heads import with_head
-from studies.general_matcher.teachers import MAX_LENGTH
 
 Layers = Literal["none", "feed-forward", "all"]
 

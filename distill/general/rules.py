@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from studies.general_matcher.minimal_pair_templates import NAMES as TEMPLATE_NAMES
+from distill.general.minimal_pair_templates import NAMES as TEMPLATE_NAMES
 
 PEOPLE = [
     "man",

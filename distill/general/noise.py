@@ -13,6 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+MISSPELLINGS = "typos/words.tsv"  # in the folder of the data sets: real ones, by word
 SHORTEST = 4  # characters a word needs to be misspelt
 
 
@@ -69,12 +70,12 @@ class Misspeller:
     """Misspells words of a text; half of the time with a real misspelling where one is known.
 
     Args:
-        path: `typos/words.tsv`.
+        path: `typos/words.tsv`; without it no real misspelling is known.
         test: take the words kept for tests, and only them; else the other words.
     """
 
-    def __init__(self, path: Path, *, test: bool = False) -> None:
-        self.known = read_misspellings(path, test=test)
+    def __init__(self, path: Path | None, *, test: bool = False) -> None:
+        self.known = {} if path is None else read_misspellings(path, test=test)
         self.test = test
 
     def words(self, text: str) -> list[re.Match[str]]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from studies.general_matcher.texts import held_out_intents, rows
+from distill.general.texts import held_out_intents, rows
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 DevSet = tuple[str, str, str, str, int]  # name, file, columns of texts and label, pairs at most

@@ -13,8 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from studies.common.script import console
-
 WARM_UP = 60  # steps
 NOTED, SAVED, MEASURED = 100, 150.0, 1200.0  # steps, seconds, seconds between two of each
 
@@ -41,10 +39,11 @@ class Run:
     Args:
         out: the folder; where it holds a checkpoint, `model` takes up its weights.
         model: what is trained.
+        progress: called with each line of the record.
     """
 
-    def __init__(self, out: Path, model: nn.Module) -> None:
-        self.out, self.model = out, model
+    def __init__(self, out: Path, model: nn.Module, progress: Callable[[str], None] = lambda _: None) -> None:
+        self.out, self.model, self.progress = out, model, progress
         self.stage, self.step, self.used = "", 0, 0.0
         self.optimiser: torch.optim.Optimizer
         self.state: dict[str, Any] = {}
@@ -81,7 +80,7 @@ class Run:
         line = json.dumps(values)
         with (self.out / "record.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
-        console().print(line)
+        self.progress(line)
 
 
 def run_stage(run: Run, name: str, settings: Settings, draw: Draw, loss: Loss, figures: Figures) -> None:

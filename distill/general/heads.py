@@ -1,0 +1,90 @@
+"""Token states of texts, each read once, and the pair decision on top of them, in batches of packed pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from distill.general.numerics import fast_products
+from distill.general.teachers import MAX_LENGTH, padded
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models import build
+from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
+from models.layers import Encoder
+
+Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # what `AlignmentHead` reads
+
+
+@dataclass(frozen=True)
+class TokenStates:
+    """Of one text: ids (S,), and embedding output, middle and last states (S, 3H) in float16."""
+
+    ids: Tensor
+    states: Tensor
+
+    def vector(self) -> np.ndarray:
+        """The sentence vector (H,): the unit mean of the last states."""
+        mean = self.states[:, -(self.states.shape[1] // 3) :].float().mean(0).numpy()
+        return np.asarray(mean / np.linalg.norm(mean))
+
+
+def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
+    """An embedding matcher of a trained trunk; its head is fresh."""
+    model = cast(EmbeddingMatcher, build(encoder.config, "embedding_matcher", seed=seed))
+    torch.manual_seed(seed)
+    model.encoder, model.head = encoder.eval(), AlignmentHead(encoder.config.hidden_size)
+    encoder.pooler = None
+    return model.eval()
+
+
+def token_states(
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: Sequence[str], size: int = 64
+) -> list[TokenStates]:
+    """What the head reads of every text."""
+    rows = tokenizer.ids(list(texts), MAX_LENGTH)
+    order = np.argsort([len(ids) for ids, _ in rows], kind="stable")
+    out: dict[int, TokenStates] = {}
+    model.eval()
+    with torch.inference_mode(), fast_products():
+        for start in range(0, len(order), size):
+            index = order[start : start + size]
+            states = torch.cat(model.states(**padded(tokenizer, [rows[i] for i in index])), -1).half()
+            for i, row in zip(index, states, strict=True):
+                ids = torch.tensor(rows[i][0])
+                out[int(i)] = TokenStates(ids, row[: len(ids)].clone())
+    return [out[i] for i in range(len(rows))]
+
+
+def packed(found: Sequence[TokenStates], left: np.ndarray, right: np.ndarray) -> Packed:
+    """Pairs of texts by their positions, as a batch: ids (B, S), states (B, S, H), mask and types (B, S)."""
+    pairs = [(found[a], found[b]) for a, b in zip(left, right, strict=True)]
+    states = nn.utils.rnn.pad_sequence(
+        [torch.cat([a.states, b.states]).float() for a, b in pairs], batch_first=True
+    )
+    ids = nn.utils.rnn.pad_sequence([torch.cat([a.ids, b.ids]).float() for a, b in pairs], batch_first=True)
+    firsts = torch.tensor([len(a.ids) for a, _ in pairs])
+    lengths = torch.tensor([len(a.ids) + len(b.ids) for a, b in pairs])
+    place = torch.arange(states.shape[1])[None]
+    mask = (place < lengths[:, None]).float()
+    embedded, middle, last = states.chunk(3, -1)
+    return ids, embedded, middle, last, mask, (place >= firsts[:, None]).float() * mask
+
+
+def head_logits(
+    head: AlignmentHead, states: Sequence[TokenStates], left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """Logits (N,) of pairs of texts by their positions."""
+    lengths = np.array([len(states[a].ids) + len(states[b].ids) for a, b in zip(left, right, strict=True)])
+    order = np.argsort(lengths, kind="stable")
+    out = np.zeros(len(left), np.float32)
+    head.eval()
+    with torch.inference_mode():
+        for start in range(0, len(order), 128):
+            part = order[start : start + 128]
+            out[part] = head(*packed(states, left[part], right[part])).numpy()
+    return out

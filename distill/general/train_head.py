@@ -1,0 +1,273 @@
+"""Teach the pair decision on a frozen trunk, and write both as a model directory.
+
+Pairs: made by rule from templates and by editing natural sentences, mined ones with a teacher's cosine as a
+soft label, and texts beside their own misspelling.
+
+The directory is read by `models.load_pretrained`, its trunk by transformers and, with the pooling of
+modules.json, by sentence-transformers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from scipy.optimize import minimize_scalar
+from torch import nn
+from torch.nn import functional as F
+
+from distill.general.development import SETS, agreement, dev_pairs
+from distill.general.edits import edited
+from distill.general.heads import TokenStates, head_logits, packed, token_states, with_head
+from distill.general.minimal_pairs import generate
+from distill.general.noise import MISSPELLINGS, Misspeller
+from distill.general.numerics import generator
+from distill.general.teachers import MAX_LENGTH, load_shards, read_texts
+from distill.general.trunk import held
+from mobilebert_runtime.files import refuse_finished, write_json
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models import MatcherSettings, find_directory, load_pretrained, save_pretrained
+from models.embedding_matcher import NONE, AlignmentHead, EmbeddingMatcher
+from models.layers import encoder_of
+
+# A teacher's cosine at which two texts are as likely to say the same as not, and how sharply.
+EVEN, SHARPNESS = 0.75, 14.0
+SMOOTH = 0.03  # of the labels of made pairs
+RATE, BATCH = 2e-3, 64
+LOOKED_AT = 30  # pairs for each that is wanted of those that differ in few tokens
+KEPT_BACK = 8  # one pair in so many fits the temperature
+EDITED = 60_000  # texts at most that are edited
+HEAD_FILE = "head.json"
+
+
+@dataclass(frozen=True)
+class HeadConfig:
+    """Of which trunk and pairs a head is made, and how."""
+
+    trunk: Path  # model directory of the trunk
+    out: Path  # the model directory to write
+    cache: Path  # folder of texts.tsv, the teachers' vectors and the neighbours
+    data: Path | None = None  # data sets: dev figures and real misspellings; neither without it
+    made: int = 400  # pairs of each kind from templates, and as many edited
+    mined: int = 4000  # pairs mined
+    alike: int = 0  # further mined pairs that share nearly all tokens, at most
+    teacher: str = "mpnet"  # whose cosine is the mined pairs' soft label
+    epochs: int = 6  # passes over the pairs
+    cls: float = 0.3  # weight of the [CLS] states' cosine beside the vectors'; chosen on dev pairs
+    middle: float = 0.1  # weight of the middle states' cosine; chosen on dev pairs
+    share: float = 1.0  # of the penalty; chosen on dev pairs
+    head: str | None = None  # model whose head and temperature to take as they are; nothing is trained
+    eight_bit: bool = False  # write the weights in eight bits
+    seed: int = 0  # of pairs, first weights and order
+    threads: int = 1
+    force: bool = False  # replace what lies at `out`
+
+
+def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """Train the head and write the directory, head.json in it last.
+
+    Args:
+        config: what is made of what.
+        progress: called with facts, losses and figures.
+
+    Returns:
+        What head.json holds: pairs, temperature, dev figures.
+
+    Raises:
+        OutputError: `out` exists, without `force`.
+    """
+    refuse_finished(config.out, force=config.force)
+    torch.set_num_threads(config.threads)
+    trunk, out, seed = config.trunk, config.out, config.seed
+    torch.manual_seed(seed)
+    model, tokenizer = with_head(encoder_of(load_pretrained(trunk)), seed), PairTokenizer.load(trunk)
+    facts: dict[str, Any] = {"trunk": trunk.name, "head": config.head}
+    if config.head is not None:
+        given = find_directory(config.head)
+        model.head.load_state_dict(cast(EmbeddingMatcher, load_pretrained(given)).head.state_dict())
+        temperature = MatcherSettings.load(given).temperature
+    else:
+        model.head.cosines.data = torch.tensor([1.0, config.cls, config.middle])
+        pairs = training_pairs(config)
+        index: dict[str, int] = {}
+        places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs.texts])
+        states = token_states(model, tokenizer, list(index))
+        facts |= {"pairs": len(places), "texts": len(index)}
+        progress(json.dumps(facts))
+        fitted = np.arange(len(places)) % KEPT_BACK > 0
+        train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)
+        model.head.share.data.fill_(config.share)
+        rest = head_logits(model.head, states, *places[~fitted].T)
+        temperature = best_temperature(rest, pairs.targets[~fitted])
+    settings = MatcherSettings(threshold=0.5, temperature=temperature)
+    save_pretrained(model, out, tokenizer_from=trunk, settings=settings, eight_bit=config.eight_bit)
+    write_packed_template(out / "tokenizer.json")
+    figures = head_figures(model, tokenizer, config.data, seed)
+    facts |= {"temperature": round(temperature, 3)} | figures
+    progress(json.dumps(facts))
+    write_json(out / HEAD_FILE, facts)
+    return facts
+
+
+def write_packed_template(path: Path) -> None:
+    """Let a tokenizer.json begin the second text with a [CLS] of its own."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    template = values["post_processor"]
+
+    def part(name: str, kind: int) -> dict[str, dict[str, object]]:
+        return {"SpecialToken": {"id": name, "type_id": kind}}
+
+    template["pair"] = [
+        part("[CLS]", 0),
+        {"Sequence": {"id": "A", "type_id": 0}},
+        part("[SEP]", 0),
+        part("[CLS]", 1),
+        {"Sequence": {"id": "B", "type_id": 1}},
+        part("[SEP]", 1),
+    ]
+    path.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
+
+
+def best_temperature(logits: np.ndarray, goals: np.ndarray) -> float:
+    """What the logits are divided by for the best likelihood of `goals` (Guo et al. 2017)."""
+
+    def loss(log_temperature: float) -> float:
+        scaled = logits.astype(float) / np.exp(log_temperature)
+        return float(np.mean(np.logaddexp(0, scaled) - goals * scaled))
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-2, 2), method="bounded").x))
+
+
+@dataclass(frozen=True)
+class TrainingPairs:
+    """Pairs and the probability (N,) each is to get."""
+
+    texts: list[tuple[str, str]]
+    targets: np.ndarray
+
+
+def training_pairs(config: HeadConfig) -> TrainingPairs:
+    """Made, edited and mined pairs, some of these misspelt, and texts beside their own misspelling."""
+    made, seed = config.made, config.seed
+    draw, misspell = generator(seed), Misspeller(config.data / MISSPELLINGS if config.data else None)
+    known = read_texts(config.cache / "texts.tsv")
+    natural = known[held(len(known)) :][:EDITED]
+    by_rule = [*generate("train", made, seed), *edited(natural, made, seed)]
+    pairs = [(pair.left, pair.right) for pair in by_rule]
+    targets = [SMOOTH + (1 - 2 * SMOOTH) * pair.label for pair in by_rule]
+    found, cosines = mined_pairs(config.cache, known, config.mined, seed, config.teacher)
+    if config.alike:
+        tokenizer = PairTokenizer.load(config.trunk)
+        more, further = alike_pairs(config.cache, known, tokenizer, config.alike, seed, config.teacher)
+        found, cosines = found + more, np.concatenate([cosines, further])
+    for left, right in found:
+        pairs.append((misspell.noisy(left, draw) if draw.random() < 0.25 else left, right))
+    soft = 1 / (1 + np.exp(-SHARPNESS * (cosines - EVEN)))
+    # Sentence vectors hardly tell numbers apart: another number is another meaning, whatever they say.
+    soft[[_numbers(left) != _numbers(right) for left, right in found]] = SMOOTH
+    targets.extend(soft.tolist())
+    for left, _ in draw.sample(found, len(found) // 10):
+        pairs.append((left, misspell.noisy(left, draw)))
+        targets.append(1 - SMOOTH)
+    return TrainingPairs(pairs, np.array(targets))
+
+
+def _numbers(text: str) -> list[str]:
+    """The numbers of a text, sorted."""
+    return sorted(re.findall(r"\d+", text))
+
+
+def mined_pairs(
+    cache: Path, texts: list[str], count: int, seed: int, teacher: str = "mpnet"
+) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Pairs at three distances (rank 1-4, rank 5-30, random) and a teacher's cosines."""
+    vectors, there = load_shards(cache / teacher, len(texts))
+    near, draw = np.load(cache / "neighbours.npy", mmap_mode="r"), np.random.default_rng(seed)
+    rows = np.flatnonzero(there)
+    left = draw.choice(rows[rows >= held(len(texts))], count)
+    turn, ranks = np.arange(count) % 5, near.shape[1]
+    rank = np.select([turn < 2, turn < 4], [draw.integers(0, 4, count), draw.integers(4, ranks, count)], -1)
+    right = np.where(rank >= 0, near[left, np.maximum(rank, 0)], draw.choice(rows, count))
+    left, right = left[right >= 0], right[right >= 0]
+    cosines = (vectors[left].astype(np.float32) * vectors[right].astype(np.float32)).sum(1)
+    return [(texts[a], texts[b]) for a, b in zip(left, right, strict=True)], cosines
+
+
+def alike_pairs(
+    cache: Path, texts: list[str], tokenizer: PairTokenizer, count: int, seed: int, teacher: str = "mpnet"
+) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Near pairs that differ in few tokens, where the penalty counts, and a teacher's cosines."""
+    vectors, there = load_shards(cache / teacher, len(texts))
+    near, draw = np.load(cache / "neighbours.npy", mmap_mode="r"), np.random.default_rng((seed, 1))
+    rows = np.flatnonzero(there)
+    left = draw.choice(rows[rows >= held(len(texts))], LOOKED_AT * count)
+    right = near[left, draw.integers(0, near.shape[1], len(left))]
+    tokens = [frozenset(ids) for ids, _ in tokenizer.ids(texts, MAX_LENGTH)]
+    kept: dict[tuple[int, int], None] = {}
+    for a, b in zip(left.tolist(), right.tolist(), strict=True):
+        if b >= 0 and 0 < max(len(tokens[a] - tokens[b]), len(tokens[b] - tokens[a])) <= NONE + 1:
+            kept[min(a, b), max(a, b)] = None
+    pairs = np.array(list(kept)[:count], int).reshape(-1, 2)
+    cosines = (vectors[pairs[:, 0]].astype(np.float32) * vectors[pairs[:, 1]].astype(np.float32)).sum(1)
+    return [(texts[a], texts[b]) for a, b in pairs], cosines
+
+
+def train_head(
+    head: AlignmentHead,
+    states: list[TokenStates],
+    places: np.ndarray,
+    targets: np.ndarray,
+    epochs: int,
+    seed: int,
+    progress: Callable[[str], None] = lambda _: None,
+) -> AlignmentHead:
+    """Train on pairs of `states` at `places` (N, 2) towards `targets` (N,), in place."""
+    optimiser = torch.optim.AdamW(head.parameters(), lr=RATE, weight_decay=0.01)
+    lengths = np.array([len(states[a].ids) + len(states[b].ids) for a, b in places])
+    goal = torch.tensor(targets, dtype=torch.float32)
+    for epoch in range(epochs):
+        order = np.random.default_rng((seed, epoch))
+        like = np.argsort(lengths + 8 * order.random(len(lengths)))
+        batches = np.array_split(like, max(1, len(like) // BATCH))
+        losses = []
+        head.train()
+        for group in optimiser.param_groups:
+            group["lr"] = RATE * (1 - epoch / epochs)
+        for number in order.permutation(len(batches)):
+            batch = batches[number]
+            logits = head(*packed(states, places[batch, 0], places[batch, 1]))
+            loss = F.binary_cross_entropy_with_logits(logits, goal[batch])
+            optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(head.parameters(), 1.0)
+            optimiser.step()
+            losses.append(loss.item())
+        progress(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}")
+    return head.eval()
+
+
+def head_figures(
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, data: Path | None, seed: int
+) -> dict[str, float]:
+    """Dev figures of the head, and its accuracy on further pairs of the training templates, by kind."""
+
+    def logits(left: list[str], right: list[str]) -> np.ndarray:
+        found, count = token_states(model, tokenizer, [*left, *right]), len(left)
+        return head_logits(model.head, found, np.arange(count), np.arange(count) + count)
+
+    figures = {}
+    for name, *rest in SETS if data is not None else ():
+        left, right, labels = dev_pairs(data, *rest)
+        figures[name] = round(agreement(logits(left, right), labels), 4)
+    made = list(generate("train", 60, seed + 1))
+    hits = (logits([p.left for p in made], [p.right for p in made]) > 0) == np.array([p.label for p in made])
+    for kind in sorted({p.kind for p in made}):
+        own = np.array([p.kind == kind for p in made])
+        figures[f"made_{kind}"] = round(float(hits[own].mean()), 3)
+    return figures

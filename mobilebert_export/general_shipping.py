@@ -1,0 +1,260 @@
+"""From texts without labels to general matchers: what the teachers say of them, trunk, head, artefact.
+
+    OUT/general.json            what the folder was begun with; another run may not go on in it
+        paraphrase/             paraphrase-MiniLM-L3-v2 as a model directory, where a matcher is made of it
+        cache/                  the texts, the teachers' vectors, near texts
+        spelling.txt            words that misspelt texts are corrected by
+        MATCHER/trunk/          the run of the trunk: checkpoint, record.jsonl, the finished trunk
+        MATCHER/model/          trunk and head, a model directory
+        MATCHER-QUANT/          the artefact
+        MATCHER-QUANT.json      the record of all of it
+
+What is finished is not done again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from distill.general.mine import write_neighbours
+from distill.general.spelling import corpus_pieces, frequent_words, known_beside, write_words
+from distill.general.teachers import (
+    Encode,
+    check_mpnet,
+    load_minilm,
+    load_mpnet,
+    read_texts,
+    shards_are_complete,
+    vectors,
+    write_shards,
+)
+from distill.general.texts import CORPORA, source_files, write_own_texts, write_texts
+from distill.general.train_head import HEAD_FILE, HeadConfig, write_matcher
+from distill.general.train_trunk import TrunkConfig, train_trunk
+from mobilebert_export.console import progress_console, step
+from mobilebert_export.export_request import ExportRequest
+from mobilebert_export.exporter import export
+from mobilebert_export.four_bits import Layers, in_four_bits
+from mobilebert_export.shipping import GENERAL_RECORD, ShipConfig, export_requests
+from mobilebert_runtime.card_parts import SPELLING_FILE
+from mobilebert_runtime.errors import OptionError, OutputError, ToolError
+from mobilebert_runtime.files import file_sha256, write_json
+from models import find_directory, packaged_directory, save_pretrained
+from models.convert.paraphrase_onnx import check_paraphrase_onnx, read_paraphrase_onnx
+
+SPELLED_BY = "matcher-open-m"  # whose list of words knows English where there are no corpora
+MINUTES, QUICK_MINUTES = 40.0, 0.1
+QUICK_TEXTS = 2000
+MANY = 50_000  # texts from which on near ones are looked up in cells of an index
+CELLS = 256
+
+
+@dataclass(frozen=True)
+class GeneralRecipe:
+    """How a general matcher is made; shares were chosen on dev pairs (results/general_matcher)."""
+
+    four_bits: Layers
+    rate: float  # peak rate
+    minilm: float  # of MiniLM in the target where MPNet teaches too
+    of_paraphrase: bool = False  # made of paraphrase-MiniLM-L3-v2 in the place of MiniLM
+    fresh: float = 0.1  # share of batches with MiniLM's vectors alone, beside MPNet
+    noise: float = 0.35  # share of texts that are misspelt
+    asked: int = 2  # times a question that someone asked counts
+    made: int = 400  # pairs of each kind that teach the head, from templates and as many edited
+    mined: int = 9000
+    epochs: int = 6
+
+
+RECIPES = {
+    "matcher-open-m": GeneralRecipe(four_bits="feed-forward", rate=1.5e-4, minilm=0.4),
+    "matcher-open-s": GeneralRecipe(four_bits="all", rate=3e-4, minilm=0.5, of_paraphrase=True),
+}
+
+
+def ship_general(config: ShipConfig, console: Console) -> None:
+    """Make every general matcher of a config; what is finished is not done again.
+
+    Raises:
+        OptionError: an option that no step can take; nothing was begun.
+        DataError: a file is missing or damaged, or the texts are too few; nothing was begun.
+        ModelError: the teacher is not all-mpnet-base-v2; nothing was begun.
+        ToolError: faiss is not installed; nothing was begun.
+        OutputError: the folder holds another run.
+        VerificationError: an artefact does not agree with its model.
+    """
+    exports = check(config)
+    torch.set_num_threads(config.threads)
+    texts = read_by_teachers(config, console)
+    console.print(f"{len(texts):,} texts, read by {' and '.join(teachers(config))}")
+    for name, request in exports.items():
+        console.rule(name)
+        make(name, config, request, console)
+
+
+def check(config: ShipConfig) -> dict[str, ExportRequest]:
+    """The export of each matcher to make, after checking all that can be checked before the work.
+
+    Raises:
+        UserError: see `ship_general`.
+    """
+    for name in ("teachers", "debias"):
+        if getattr(config, name) != ShipConfig.__dataclass_fields__[name].default:
+            raise OptionError(f"--{name} {getattr(config, name)}: of labelled pairs; --general has none")
+    exports = export_requests(config, list(RECIPES))
+    if of_paraphrase := [name for name in exports if RECIPES[name].of_paraphrase]:
+        if config.paraphrase is None:
+            raise OptionError(
+                f"matcher {of_paraphrase[0]}: give --paraphrase, the file paraphrase-MiniLM-L3-v2.onnx"
+            )
+        check_paraphrase_onnx(config.paraphrase)
+    if config.data.is_dir():
+        source_files(config.data)
+    if config.teacher is not None:
+        check_mpnet(config.teacher)
+    if find_spec("faiss") is None:
+        raise ToolError("faiss is missing; run `pip install mobilebert-export[mining]` first")
+    record = config.out / GENERAL_RECORD
+    if record.is_file():
+        begun, given = json.loads(record.read_text(encoding="utf-8")), settings(config)
+        if other := next((name for name in given if given[name] != begun.get(name)), None):
+            raise OutputError(
+                f"{config.out}: begun with another {other.replace('_', ' ')} ({begun.get(other)}); "
+                "choose another --out"
+            )
+    elif taken := next((name for name in exports if (config.out / name).exists()), None):
+        raise OutputError(f"{config.out / taken}: not of --general; choose another --out")
+    return exports
+
+
+def settings(config: ShipConfig) -> dict[str, Any]:
+    """What all that is made depends on, for OUT/general.json."""
+    files = source_files(config.data) if config.data.is_dir() else [config.data]
+    return {
+        "data": sha256("".join(map(file_sha256, files)).encode()).hexdigest(),
+        "teachers": teachers(config),
+        "most_texts": config.most_texts or (QUICK_TEXTS if config.quick else None),
+        "minutes": minutes(config),
+        "quick": config.quick,
+    }
+
+
+def minutes(config: ShipConfig) -> float:
+    """Training of each trunk."""
+    return config.minutes or (QUICK_MINUTES if config.quick else MINUTES)
+
+
+def teachers(config: ShipConfig) -> list[str]:
+    """Folders of the cache that hold the teachers' vectors."""
+    return ["minilm"] if config.teacher is None else ["minilm", "mpnet"]
+
+
+def read_by_teachers(config: ShipConfig, console: Console) -> list[str]:
+    """Texts, vectors, near texts and the list of words, as far as they are not there; the texts."""
+    cache, record = config.out / "cache", config.out / GENERAL_RECORD
+    if not record.is_file():
+        given = settings(config)
+        write = write_texts if config.data.is_dir() else write_own_texts
+        facts = write(config.data, cache, given["most_texts"])
+        write_json(record, given | {"texts": facts})
+    texts = read_texts(cache / "texts.tsv")
+    loaders: dict[str, Callable[[], Encode]] = {"minilm": load_minilm}
+    if config.teacher is not None:
+        loaders["mpnet"] = partial(load_mpnet, config.teacher)
+    for name, load in loaders.items():
+        if not shards_are_complete(cache / name, len(texts)):
+            with step(console, f"{name} reads {len(texts):,} texts"):
+                write_shards(cache / name, texts, partial(vectors, load()), progress=said(console))
+    if not (cache / "neighbours.npy").is_file():
+        with step(console, "Near texts of each"):
+            write_neighbours(cache, "minilm", cells=CELLS if len(texts) >= MANY else 1)
+    if not (config.out / SPELLING_FILE).is_file():
+        with step(console, "Words to correct by"):
+            write_words(words_of(config.data, texts), config.out / SPELLING_FILE)
+    return texts
+
+
+def words_of(data: Path, texts: list[str]) -> list[str]:
+    """Words to correct by: of the corpora; of one's own file behind those of the shipped matcher."""
+    if data.is_dir():
+        return frequent_words(corpus_pieces([data / "corpora" / name for _, name, _ in CORPORA]))
+    shipped = find_directory(SPELLED_BY) / SPELLING_FILE
+    return known_beside(shipped.read_text(encoding="utf-8").split(), frequent_words(texts))
+
+
+def make(name: str, config: ShipConfig, request: ExportRequest, console: Console) -> None:
+    """Trunk, head, artefact and record of one matcher, as far as they are not there."""
+    recipe, cache = RECIPES[name], config.out / "cache"
+    data = config.data / "data" if config.data.is_dir() else None
+    run, model, both = config.out / name / "trunk", Path(request.model), config.teacher is not None
+    parent = config.out / "paraphrase" if recipe.of_paraphrase else None
+    if parent is not None and config.paraphrase is not None and not parent.is_dir():
+        tokenizer = packaged_directory("minilm")
+        save_pretrained(read_paraphrase_onnx(config.paraphrase), parent, tokenizer_from=tokenizer)
+    if not (run / "trunk").is_dir():
+        trunk = TrunkConfig(
+            out=run,
+            cache=cache,
+            arch=name,
+            data=data,
+            parent=str(parent) if parent else "minilm",
+            joint=0.0,
+            vectors=60 * minutes(config),
+            rate=recipe.rate,
+            noise=recipe.noise,
+            asked=recipe.asked,
+            share=recipe.minilm if both else 1.0,
+            fresh=recipe.fresh if both else 0.0,
+            threads=config.threads,
+        )
+        train_trunk(trunk, partial(in_four_bits, layers=recipe.four_bits), said(console))
+    if not (run / "trunk" / SPELLING_FILE).is_file():
+        words = (config.out / SPELLING_FILE).read_text(encoding="utf-8").split()
+        write_words(words, run / "trunk" / SPELLING_FILE)
+    if not (model / HEAD_FILE).is_file():
+        head = HeadConfig(
+            trunk=run / "trunk",
+            out=model,
+            cache=cache,
+            data=data,
+            made=recipe.made // 20 if config.quick else recipe.made,
+            mined=recipe.mined // 20 if config.quick else recipe.mined,
+            teacher=teachers(config)[-1],
+            epochs=1 if config.quick else recipe.epochs,
+            eight_bit=True,
+            seed=1,
+            threads=config.threads,
+            force=True,  # of one that was cut off
+        )
+        write_matcher(head, said(console))
+    if not request.out.is_dir():
+        export(request, progress_console())
+    record = config.out / f"{request.out.name}.json"
+    if not record.is_file():
+        write_json(record, figures(run, model, request.out, config.out / GENERAL_RECORD))
+
+
+def figures(run: Path, model: Path, artefact: Path, begun: Path) -> dict[str, Any]:
+    """The record of a matcher: what it was made of, how the stages ended, its head, its verification."""
+    lines = [json.loads(line) for line in (run / "record.jsonl").read_text(encoding="utf-8").splitlines()]
+    report = json.loads((artefact / "report.json").read_text(encoding="utf-8"))
+    return {
+        "made_of": json.loads(begun.read_text(encoding="utf-8")),
+        "stages": [line for line in lines if line.get("finished")],
+        "head": json.loads((model / HEAD_FILE).read_text(encoding="utf-8")),
+        "artefact": {name: report[name] for name in ("recipe", "bytes", "verification")},
+    }
+
+
+def said(console: Console) -> Callable[[str], None]:
+    """Prints lines as they are."""
+    return partial(console.print, markup=False, highlight=False, soft_wrap=True)
