@@ -69,9 +69,11 @@ class GeneralRecipe:
     of_paraphrase: bool = False  # made of paraphrase-MiniLM-L3-v2 in the place of MiniLM
     fresh: float = 0.1  # share of batches with MiniLM's vectors alone, beside MPNet
     noise: float = 0.35  # share of texts that are misspelt
+    kept: float = 0.6  # of the parent's weights in the trunk
     asked: int = 2  # times a question that someone asked counts
     made: int = 400  # pairs of each kind that teach the head, from templates and as many edited
     mined: int = 9000
+    alike: int = 10_000
     epochs: int = 6
 
 
@@ -211,6 +213,7 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
             vectors=60 * minutes(config),
             rate=recipe.rate,
             noise=recipe.noise,
+            kept=recipe.kept,
             asked=recipe.asked,
             share=recipe.minilm if both else 1.0,
             fresh=recipe.fresh if both else 0.0,
@@ -228,10 +231,10 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
             data=data,
             made=recipe.made // 20 if config.quick else recipe.made,
             mined=recipe.mined // 20 if config.quick else recipe.mined,
+            alike=recipe.alike // 20 if config.quick else recipe.alike,
             teacher=teachers(config)[-1],
             epochs=1 if config.quick else recipe.epochs,
             eight_bit=True,
-            seed=1,
             threads=config.threads,
             force=True,  # of one that was cut off
         )

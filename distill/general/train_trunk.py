@@ -128,7 +128,8 @@ def train_trunk(
     settings = Settings(config.rate, config.vectors)
     run_stage(run, "vectors", settings, draw, loss, lambda: lessons.figures(targets))
     student.eval()
-    average(student, encoder_of(load_pretrained(start)), config.kept)
+    if config.kept:
+        average(student, encoder_of(load_pretrained(start)), config.kept)
     if rounded is not None:
         read = [texts[int(row)] for row in targets.rows[:ROUNDED_ON]]
         student = rounded(student, known.tokenizer, read)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.spelling import SpellingCorrector
 from models import EncoderConfig, build, load_pretrained, preset, read_config, save_pretrained
 from quantize.four_bit_layers import four_bit_layers
+from tests.conftest import ROOT
 from tests.helpers.texts import MINILM
 
 # MiniLM's kind and vocabulary, every other size cut.
@@ -221,6 +223,33 @@ def test_bad_requests_are_refused_before_any_work(more, complaint, plain, tmp_pa
     assert complaint in said
     assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_are_those_of_the_recorded_runs(name):
+    page = (ROOT / "results/general_matcher/README.md").read_text(encoding="utf-8")
+    size, recipe = name[-1], RECIPES[name]
+    for script, values in (
+        (
+            f"train_trunk --out runs/general/{size} ",
+            {
+                "share": recipe.minilm,
+                "fresh": recipe.fresh,
+                "noise": recipe.noise,
+                "rate": recipe.rate,
+                "asked": recipe.asked,
+                "kept": recipe.kept,
+                "four-bits": recipe.four_bits,
+            },
+        ),
+        (f"train_head --trunk runs/general/{size}/trunk", {"mined": recipe.mined, "alike": recipe.alike}),
+    ):
+        (line,) = [one for one in page.splitlines() if script in one]
+        words = shlex.split(line)
+        for option, value in values.items():
+            assert type(value)(words[words.index(f"--{option}") + 1]) == value
+        if script.startswith("train_trunk"):
+            assert ("--parent" in words) == recipe.of_paraphrase
 
 
 @pytest.mark.parametrize(
