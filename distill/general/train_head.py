@@ -156,15 +156,15 @@ def training_pairs(config: HeadConfig) -> TrainingPairs:
     """Made, edited and mined pairs, some of these misspelt, and texts beside their own misspelling."""
     made, seed = config.made, config.seed
     draw, misspell = generator(seed), Misspeller(config.data / MISSPELLINGS if config.data else None)
-    known = read_texts(config.cache / "texts.tsv")
-    natural = known[held(len(known)) :][:EDITED]
+    texts = read_texts(config.cache / "texts.tsv")
+    natural = texts[held(len(texts)) :][:EDITED]
     by_rule = [*generate("train", made, seed), *edited(natural, made, seed)]
     pairs = [(pair.left, pair.right) for pair in by_rule]
     targets = [SMOOTH + (1 - 2 * SMOOTH) * pair.label for pair in by_rule]
-    found, cosines = mined_pairs(config.cache, known, config.mined, seed, config.teacher)
+    known = ReadTexts.load(config.cache, texts, config.teacher)
+    found, cosines = mined_pairs(known, config.mined, seed)
     if config.alike:
-        tokenizer = PairTokenizer.load(config.trunk)
-        more, further = alike_pairs(config.cache, known, tokenizer, config.alike, seed, config.teacher)
+        more, further = alike_pairs(known, PairTokenizer.load(config.trunk), config.alike, seed)
         found, cosines = found + more, np.concatenate([cosines, further])
     for left, right in found:
         pairs.append((misspell.noisy(left, draw) if draw.random() < 0.25 else left, right))
@@ -183,39 +183,62 @@ def _numbers(text: str) -> list[str]:
     return sorted(re.findall(r"\d+", text))
 
 
-def mined_pairs(
-    cache: Path, texts: list[str], count: int, seed: int, teacher: str = "mpnet"
-) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Pairs at three distances (rank 1-4, rank 5-30, random) and a teacher's cosines."""
-    vectors, there = load_shards(cache / teacher, len(texts))
-    near, draw = np.load(cache / "neighbours.npy", mmap_mode="r"), np.random.default_rng(seed)
-    rows = np.flatnonzero(there)
-    left = draw.choice(rows[rows >= held(len(texts))], count)
-    turn, ranks = np.arange(count) % 5, near.shape[1]
+@dataclass(frozen=True)
+class ReadTexts:
+    """The texts of a cache with what mining knows of them.
+
+    Attributes:
+        texts: N of them.
+        vectors: (N, W) float16, of a teacher.
+        rows: those that the teacher has read.
+        near: (N, K) near texts of each text, from the nearest on; -1 where there is none.
+    """
+
+    texts: list[str]
+    vectors: np.ndarray
+    rows: np.ndarray
+    near: np.ndarray
+
+    @classmethod
+    def load(cls, cache: Path, texts: list[str], teacher: str) -> ReadTexts:
+        """Vectors of a teacher's folder and neighbours.npy."""
+        vectors, there = load_shards(cache / teacher, len(texts))
+        near = np.load(cache / "neighbours.npy", mmap_mode="r")
+        return cls(texts, vectors, np.flatnonzero(there), near)
+
+    def draw(self, draw: np.random.Generator, count: int) -> np.ndarray:
+        """Places of `count` texts that may be trained on."""
+        return draw.choice(self.rows[self.rows >= held(len(self.texts))], count)
+
+    def pairs(self, left: np.ndarray, right: np.ndarray) -> tuple[list[tuple[str, str]], np.ndarray]:
+        """Texts at places (N,) and the teacher's cosines (N,)."""
+        cosines = (self.vectors[left].astype(np.float32) * self.vectors[right].astype(np.float32)).sum(1)
+        return [(self.texts[a], self.texts[b]) for a, b in zip(left, right, strict=True)], cosines
+
+
+def mined_pairs(known: ReadTexts, count: int, seed: int) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Pairs at three distances (rank 1-4, rank 5-30, random) and the teacher's cosines."""
+    draw = np.random.default_rng(seed)
+    left = known.draw(draw, count)
+    turn, ranks = np.arange(count) % 5, known.near.shape[1]
     rank = np.select([turn < 2, turn < 4], [draw.integers(0, 4, count), draw.integers(4, ranks, count)], -1)
-    right = np.where(rank >= 0, near[left, np.maximum(rank, 0)], draw.choice(rows, count))
-    left, right = left[right >= 0], right[right >= 0]
-    cosines = (vectors[left].astype(np.float32) * vectors[right].astype(np.float32)).sum(1)
-    return [(texts[a], texts[b]) for a, b in zip(left, right, strict=True)], cosines
+    right = np.where(rank >= 0, known.near[left, np.maximum(rank, 0)], draw.choice(known.rows, count))
+    return known.pairs(left[right >= 0], right[right >= 0])
 
 
 def alike_pairs(
-    cache: Path, texts: list[str], tokenizer: PairTokenizer, count: int, seed: int, teacher: str = "mpnet"
+    known: ReadTexts, tokenizer: PairTokenizer, count: int, seed: int
 ) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Near pairs that differ in few tokens, where the penalty counts, and a teacher's cosines."""
-    vectors, there = load_shards(cache / teacher, len(texts))
-    near, draw = np.load(cache / "neighbours.npy", mmap_mode="r"), np.random.default_rng((seed, 1))
-    rows = np.flatnonzero(there)
-    left = draw.choice(rows[rows >= held(len(texts))], LOOKED_AT * count)
-    right = near[left, draw.integers(0, near.shape[1], len(left))]
-    tokens = [frozenset(ids) for ids, _ in tokenizer.ids(texts, MAX_LENGTH)]
+    """Near pairs that differ in few tokens, where the penalty counts, and the teacher's cosines."""
+    draw = np.random.default_rng((seed, 1))
+    left = known.draw(draw, LOOKED_AT * count)
+    right = known.near[left, draw.integers(0, known.near.shape[1], len(left))]
+    tokens = [frozenset(ids) for ids, _ in tokenizer.ids(known.texts, MAX_LENGTH)]
     kept: dict[tuple[int, int], None] = {}
     for a, b in zip(left.tolist(), right.tolist(), strict=True):
         if b >= 0 and 0 < max(len(tokens[a] - tokens[b]), len(tokens[b] - tokens[a])) <= NONE + 1:
             kept[min(a, b), max(a, b)] = None
-    pairs = np.array(list(kept)[:count], int).reshape(-1, 2)
-    cosines = (vectors[pairs[:, 0]].astype(np.float32) * vectors[pairs[:, 1]].astype(np.float32)).sum(1)
-    return [(texts[a], texts[b]) for a, b in pairs], cosines
+    return known.pairs(*np.array(list(kept)[:count], int).reshape(-1, 2).T)
 
 
 def train_head(

@@ -22,7 +22,7 @@ from distill.general.rules import caption, headline, rule_question
 from distill.general.spelling import corpus_pieces, frequent_words, known_beside, write_words
 from distill.general.teachers import read_sources, read_texts, shards_are_complete, write_shards
 from distill.general.texts import FEWEST, source_files, usable, write_own_texts
-from distill.general.train_head import HeadConfig, mined_pairs, training_pairs
+from distill.general.train_head import HeadConfig, ReadTexts, alike_pairs, mined_pairs, training_pairs
 from distill.general.trunk import HELD, held
 from mobilebert_export import general_shipping, options
 from mobilebert_export.cli import main
@@ -31,7 +31,9 @@ from mobilebert_export.scoring import open_scorer
 from mobilebert_export.shipping import ShipConfig
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.spelling import SpellingCorrector
+from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build, load_pretrained, preset, read_config, save_pretrained
+from models.embedding_matcher import NONE
 from quantize.four_bit_layers import four_bit_layers
 from tests.conftest import ROOT
 from tests.helpers.texts import MINILM
@@ -377,7 +379,7 @@ def test_mined_pairs_are_labelled_by_the_teacher_that_there_is(tmp_path):
     write_shards(tmp_path / "minilm", known, lambda some: given[[known.index(text) for text in some]])
     near = np.argsort(-given @ given.T, axis=1)[:, 1 : RANKS + 1]
     np.save(tmp_path / "neighbours.npy", near.astype(np.int32))
-    pairs, cosines = mined_pairs(tmp_path, known, 200, 0, "minilm")
+    pairs, cosines = mined_pairs(ReadTexts.load(tmp_path, known, "minilm"), 200, 0)
     wanted = [float(given[known.index(left)] @ given[known.index(right)]) for left, right in pairs]
     np.testing.assert_allclose(cosines, wanted, atol=2e-3)
     config = HeadConfig(tmp_path, tmp_path, tmp_path, made=5, mined=200, teacher="minilm")
@@ -386,6 +388,21 @@ def test_mined_pairs_are_labelled_by_the_teacher_that_there_is(tmp_path):
     fits = {pair: cosine for pair, cosine in zip(pairs, cosines, strict=True) if pair in target}
     assert len(fits) > 100
     assert spearmanr([target[pair] for pair in fits], list(fits.values())).statistic == pytest.approx(1)
+
+
+def test_alike_pairs_differ_in_few_tokens_and_come_once(tmp_path):
+    words = ["red", "green", "blue", "grey", "black", "white", "pink", "brown"]
+    known = [" ".join([a, b, "and so on", c]) for a in words for b in words for c in words]
+    (tmp_path / "texts.tsv").write_text("source\ttext\n" + "".join(f"own\t{text}\n" for text in known))
+    write_shards(tmp_path / "minilm", known, lambda some: np.ones((len(some), 1), np.float32))
+    near = np.random.default_rng(0).integers(0, len(known), (len(known), RANKS))
+    np.save(tmp_path / "neighbours.npy", near.astype(np.int32))
+    tokenizer = PairTokenizer.load(MINILM)
+    pairs, cosines = alike_pairs(ReadTexts.load(tmp_path, known, "minilm"), tokenizer, 60, 0)
+    assert len(pairs) == len(cosines) == len({frozenset(pair) for pair in pairs}) == 60
+    for left, right in pairs:
+        one, two = set(left.split()), set(right.split())
+        assert 0 < max(len(one - two), len(two - one)) <= NONE + 1
 
 
 def test_mined_pairs_of_other_numbers_are_taught_as_different(tmp_path):
