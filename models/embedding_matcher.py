@@ -23,7 +23,8 @@ WIDTH = 64  # of the spaces in which tokens are compared
 # Tokens without the same token in the other text, of the text with more of them: up to ALL the penalty counts
 # in full, from NONE on not at all. Texts that differ in more are ranked by their cosines alone.
 ALL, NONE = 1.0, 2.0
-DEEPEST = 3.5  # the largest penalty: a changed text is called different, and still ranks above unlike ones
+DEEPEST = 2.5  # the largest penalty: a changed text is called different, and still ranks above unlike ones
+DIGIT = 1024  # base of the question mark's token id
 _SPACES = 3
 _TINY = 1e-6  # ONNX Runtime adds nothing where it is 1e-12: a missing second text divided by zero
 
@@ -59,36 +60,37 @@ class EmbeddingMatcher(nn.Module):
         states = self.states(input_ids, attention_mask, token_type_ids)
         mask, types = attention_mask.to(states[0].dtype), token_type_ids.to(states[0].dtype)
         half = self.head(input_ids.to(mask.dtype), *states, mask, types) / 2
-        first = unit(pooled(states[-1], mask * (1 - types)))
+        first = unit(pooled(states[-1], self.read(input_ids, attention_mask) * (1 - types)))
         return torch.stack([-half, half], 1), first
+
+    def read(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Which tokens the network reads, (B, S) floats: all but padding and question marks.
+
+        A question means the same without its mark; with it, all questions are a little alike.
+        """
+        ids = input_ids.to(self.head.scale.dtype)
+        return attention_mask.to(ids.dtype) * (1 - self.head.question_marks(ids))
 
     def states(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The embedding output, the states after half of the layers, and the last, each (B, S, H)."""
-        return self.states_of(2, input_ids, attention_mask, token_type_ids)
+        """The embedding output, the states after half of the layers, and the last, each (B, S, H).
 
-    def states_of(
-        self, texts: int, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """As `states`, for up to so many texts in one input; token types number them from 0, ascending."""
-        parts, layers = cast(Any, self.encoder.embeddings), self.encoder.layers
-        length = input_ids.shape[1]
-        if texts == 2:
-            before = token_type_ids * ((1 - token_type_ids) * attention_mask).sum(1, keepdim=True)
-        else:
-            earlier = (token_type_ids[:, :, None] - token_type_ids[:, None, :]).clamp(0, 1)
-            before = (earlier * attention_mask[:, None, :]).sum(2)  # tokens of the texts before a token's own
-        at = torch.arange(length, dtype=before.dtype, device=before.device) - before
+        Token types number the texts of an input from 0, ascending. Those of a question mark mean nothing.
+        """
+        parts = cast(Any, self.encoder.embeddings)
+        read = self.read(input_ids, attention_mask)
+        types, length = token_type_ids.to(read.dtype), input_ids.shape[1]
+        visible = read[:, None, :] * _equal(types[:, :, None], types[:, None, :])
+        earlier = torch.ones(length, length, dtype=read.dtype, device=read.device).tril(-1)
+        at = (visible * earlier).sum(2).to(input_ids.dtype)  # tokens of its own text before each
         x = parts.word_embeddings(input_ids) + parts.position_embeddings(at)
         x = parts.LayerNorm(x + parts.token_type_embeddings.weight[0])
         for owner, name in ((parts, "embedding_hidden_mapping_in"), (self.encoder, "embeddings_project")):
             x = getattr(owner, name)(x) if hasattr(owner, name) else x
-        mask, types = attention_mask.to(x.dtype), token_type_ids.to(x.dtype)
-        apart = (types[:, :, None] - types[:, None, :]).abs()
-        visible = mask[:, None, :] * (1 - (apart if texts == 2 else apart.clamp(max=1)))
         added = ((1 - visible) * self.config.attention_mask_value)[:, None]  # (B, 1, S, S)
         embedded = middle = x
+        layers = self.encoder.layers
         for depth, layer in enumerate(layers, start=1):
             x, _ = layer(x, added, None)
             if depth == len(layers) // 2:
@@ -99,10 +101,12 @@ class EmbeddingMatcher(nn.Module):
 class AlignmentHead(nn.Module):
     """Logit that two texts say the same, from the tokens and token states of both; symmetric in the two.
 
-    Three cosines (of the mean of the last states, of [CLS], of the mean of the middle states) rank pairs. Of
-    texts that share nearly all of their tokens the cosines say little: there, every token looks for its best
-    partner in the other text, in three spaces: by itself, by itself and its context, and with its two
-    neighbours. What stays without a partner is weighed by how much that token matters, and lowers the logit.
+    Three cosines (of the mean of the last states, of [CLS], of the mean of the embedding output) rank pairs,
+    weighed otherwise for questions than for statements: words that two questions share are often those of
+    their form. Of texts that share nearly all of their tokens the cosines say little: there, every token
+    looks for its best partner in the other text, in three spaces: by itself, by itself and its context, and
+    with its two neighbours. What stays without a partner is weighed by how much that token matters, and
+    lowers the logit.
     Equal texts get the highest logit there is.
 
     Args:
@@ -121,18 +125,27 @@ class AlignmentHead(nn.Module):
                 part.weight.abs_()
                 part.bias.zero_()
         self.mix = nn.Sequential(inner, nn.ReLU(), outer)
+        self.none, self.deepest = NONE, DEEPEST
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.shift = nn.Parameter(torch.tensor(-7.0))
-        # Of the three cosines, and of the penalty; chosen on dev pairs.
-        self.cosines = nn.Parameter(torch.tensor([1.0, 0.0, 0.0]), requires_grad=False)
-        self.share = nn.Parameter(torch.tensor(1.0), requires_grad=False)
+        # Of the three cosines, in statements and in questions: chosen on dev pairs, not learned.
+        self.cosines = nn.Parameter(torch.tensor([[1.0, 0.0, 0.0]] * 2), requires_grad=False)
+        self.question_mark = nn.Parameter(torch.tensor([-1.0, 0.0]), requires_grad=False)
+        self.share = nn.Parameter(torch.tensor(1.0), requires_grad=False)  # of the penalty
 
     def forward(
         self, ids: Tensor, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor
     ) -> Tensor:
         """Ids (B, S), three states (B, S, H), mask and types (B, S), all of them floats → (B,) logits."""
+        # The second text's [CLS] is where its mask begins.
+        second = mask * types
+        begins = second * (1 - F.pad(second[:, :-1], (1, 0)))
+        marks = self.question_marks(ids) * mask
+        # 1 where both texts ask, 1/2 where one does, (B,).
+        questions = ((marks * (1 - types)).amax(1) + (marks * types).amax(1)) / 2
+        mask = mask - marks
         first, second = mask * (1 - types), mask * types
-        cosine = self._cosine(middle, last, first, second)
+        cosine = self._cosine(embedded, last, first, second, begins, questions)
         other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
         lack = self._lack(embedded, middle, last, mask, types, other)
         weight = F.softplus(self.matter(torch.cat([embedded, last], -1)))
@@ -141,21 +154,42 @@ class AlignmentHead(nn.Module):
         features = torch.cat([torch.minimum(one, two), torch.maximum(one, two), far], 1)  # symmetric
         # Equal texts have features of zero; what the mixture gives there is the ceiling.
         penalty = F.softplus(self.mix(features)) - F.softplus(self.mix(torch.zeros_like(features)))
-        counts = self.share * nearly_same_tokens(ids, first, second, other)
-        penalty = DEEPEST * torch.tanh(F.relu(penalty)[:, 0] / DEEPEST)
+        counts = self.share * nearly_same_tokens(ids, first, second, other, self.none)
+        penalty = self.deepest * torch.tanh(F.relu(penalty)[:, 0] / self.deepest)
         return self.scale.abs() * cosine + self.shift - counts * penalty
 
-    def _cosine(self, middle: Tensor, last: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    def weigh_cosines(
+        self, statements: tuple[float, ...], questions: tuple[float, ...], mark: int | None
+    ) -> None:
+        """Set the weights of the three cosines.
+
+        Args:
+            statements: of texts without a question mark; a pair of one with and one without gets the mean.
+            questions: of texts that hold one.
+            mark: the question mark's token id; None where the vocabulary has none: all texts are statements.
+        """
+        with torch.no_grad():
+            self.cosines.copy_(torch.tensor([statements, questions]))
+            # In two digits: files of weights are in float16, which holds whole numbers up to 2,048.
+            self.question_mark.copy_(torch.tensor([-1, 0] if mark is None else divmod(mark, DIGIT)))
+
+    def question_marks(self, ids: Tensor) -> Tensor:
+        """1 at question marks, (B, S) of ids as floats."""
+        return _equal(ids, DIGIT * self.question_mark[0] + self.question_mark[1])
+
+    def _cosine(
+        self, embedded: Tensor, last: Tensor, first: Tensor, second: Tensor, begins: Tensor, questions: Tensor
+    ) -> Tensor:
         """Weighed mean of the three cosines, (B,)."""
-        # The second text's [CLS] is where its mask begins.
-        begins = second * (1 - F.pad(second[:, :-1], (1, 0)))
         pairs = (
             (pooled(last, first), pooled(last, second)),
             (last[:, 0], (last * begins[..., None]).sum(1)),
-            (pooled(middle, first), pooled(middle, second)),
+            (pooled(embedded, first), pooled(embedded, second)),
         )
         found = torch.stack([(unit(a) * unit(b)).sum(-1) for a, b in pairs], 1)
-        return (found * self.cosines).sum(1) / self.cosines.sum()
+        weights = self.cosines[0] + questions[:, None] * (self.cosines[1] - self.cosines[0])
+        # Where a weight is below 0, texts alike in meaning but not in words would be above equal ones.
+        return ((found * weights).sum(1) / weights.sum(1)).clamp(max=1.0)
 
     def rescale(self, slope: float, offset: float) -> None:
         """Make every logit `slope` times what it was, plus `offset`.
@@ -189,7 +223,9 @@ class AlignmentHead(nn.Module):
         return own + before + F.pad(after[:, 1:] * together[..., None], (0, 0, 0, 1))
 
 
-def nearly_same_tokens(ids: Tensor, first: Tensor, second: Tensor, other: Tensor) -> Tensor:
+def nearly_same_tokens(
+    ids: Tensor, first: Tensor, second: Tensor, other: Tensor, none: float = NONE
+) -> Tensor:
     """1 where both texts have nearly the same tokens, 0 where they differ in many, (B,).
 
     Args:
@@ -197,11 +233,12 @@ def nearly_same_tokens(ids: Tensor, first: Tensor, second: Tensor, other: Tensor
         first: (B, S), the first text's tokens.
         second: (B, S), the second text's.
         other: (B, S, S), which tokens are of the other text.
+        none: from how many tokens on that only one text has it is 0.
     """
-    same = F.relu(1 - (ids[:, :, None] - ids[:, None, :]).square()) * other
+    same = _equal(ids[:, :, None], ids[:, None, :]) * other
     alone = 1 - same.amax(2)
     most = torch.maximum((alone * first).sum(1), (alone * second).sum(1))
-    return ((NONE - most) / (NONE - ALL)).clamp(0, 1)
+    return ((none - most) / (none - ALL)).clamp(0, 1)
 
 
 def pooled(states: Tensor, mask: Tensor) -> Tensor:
@@ -212,6 +249,11 @@ def pooled(states: Tensor, mask: Tensor) -> Tensor:
 def unit(x: Tensor) -> Tensor:
     """Vectors of length 1 along the last axis."""
     return x / (x.square().sum(-1, keepdim=True) + _TINY).sqrt()
+
+
+def _equal(one: Tensor, other: Tensor) -> Tensor:
+    """1 where whole numbers are equal, else 0; of arithmetic that every runtime has for floats."""
+    return F.relu(1 - (one - other).square())
 
 
 def _products(vectors: Tensor) -> Tensor:

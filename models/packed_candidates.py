@@ -34,7 +34,7 @@ class PackedCandidates(nn.Module):
 
         The head gets the states once, and a mask and types for each text; it broadcasts.
         """
-        states = self.matcher.states_of(self.texts + 1, input_ids, attention_mask, token_type_ids)
+        states = self.matcher.states(input_ids, attention_mask, token_type_ids)
         mask, types = attention_mask.to(states[0].dtype), token_type_ids.to(states[0].dtype)
         numbers = torch.arange(1, self.texts + 1, dtype=types.dtype, device=types.device)[:, None]
         second = (1 - (types - numbers).abs()).clamp(min=0)  # (texts, S), 1 at the tokens of each text

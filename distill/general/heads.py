@@ -14,7 +14,7 @@ from distill.general.numerics import fast_products
 from distill.general.teachers import MAX_LENGTH, padded
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import build
-from models.embedding_matcher import AlignmentHead, EmbeddingMatcher
+from models.embedding_matcher import AlignmentHead, EmbeddingMatcher, pooled, unit
 from models.layers import Encoder
 
 Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # what `AlignmentHead` reads
@@ -22,15 +22,11 @@ Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # what `Alignmen
 
 @dataclass(frozen=True)
 class TokenStates:
-    """Of one text: ids (S,), and embedding output, middle and last states (S, 3H) in float16."""
+    """Of one text: ids (S,), embedding output, middle and last states (S, 3H), float16, unit vector (H,)."""
 
     ids: Tensor
     states: Tensor
-
-    def vector(self) -> np.ndarray:
-        """The sentence vector (H,): the unit mean of the last states."""
-        mean = self.states[:, -(self.states.shape[1] // 3) :].float().mean(0).numpy()
-        return np.asarray(mean / np.linalg.norm(mean))
+    vector: np.ndarray
 
 
 def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
@@ -53,10 +49,12 @@ def token_states(
     with torch.inference_mode(), fast_products():
         for start in range(0, len(order), size):
             index = order[start : start + size]
-            states = torch.cat(model.states(**padded(tokenizer, [rows[i] for i in index])), -1).half()
-            for i, row in zip(index, states, strict=True):
+            batch = padded(tokenizer, [rows[i] for i in index])
+            states = model.states(**batch)
+            vectors = unit(pooled(states[-1], model.read(batch["input_ids"], batch["attention_mask"])))
+            for i, row, vector in zip(index, torch.cat(states, -1).half(), vectors, strict=True):
                 ids = torch.tensor(rows[i][0])
-                out[int(i)] = TokenStates(ids, row[: len(ids)].clone())
+                out[int(i)] = TokenStates(ids, row[: len(ids)].clone(), vector.numpy())
     return [out[i] for i in range(len(rows))]
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,12 +32,15 @@ from distill.general.teachers import MAX_LENGTH, load_shards, read_texts
 from distill.general.trunk import held
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import MatcherSettings, find_directory, load_pretrained, save_pretrained
+from models import MatcherSettings, load_pretrained, save_pretrained
 from models.embedding_matcher import NONE, AlignmentHead, EmbeddingMatcher
 from models.layers import encoder_of
 
 # A teacher's cosine at which two texts are as likely to say the same as not, and how sharply.
 EVEN, SHARPNESS = 0.75, 14.0
+# Weights of the cosines of the vectors, of [CLS] and of the embedding output; chosen on dev pairs, by
+# studies.general_matcher.pair_decision.
+STATEMENTS, QUESTIONS = (1.0, 0.1, 0.1), (1.0, 0.5, -0.1)
 SMOOTH = 0.03  # of the labels of made pairs
 RATE, BATCH = 2e-3, 64
 LOOKED_AT = 30  # pairs for each that is wanted of those that differ in few tokens
@@ -59,10 +62,6 @@ class HeadConfig:
     alike: int = 0  # further mined pairs that share nearly all tokens, at most
     teacher: str = "mpnet"  # whose cosine is the mined pairs' soft label
     epochs: int = 6  # passes over the pairs
-    cls: float = 0.3  # weight of the [CLS] states' cosine beside the vectors'; chosen on dev pairs
-    middle: float = 0.1  # weight of the middle states' cosine; chosen on dev pairs
-    share: float = 1.0  # of the penalty; chosen on dev pairs
-    head: str | None = None  # model whose head and temperature to take as they are; nothing is trained
     eight_bit: bool = False  # write the weights in eight bits
     seed: int = 0  # of pairs, first weights and order
     threads: int = 1
@@ -87,24 +86,17 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
     trunk, out, seed = config.trunk, config.out, config.seed
     torch.manual_seed(seed)
     model, tokenizer = with_head(encoder_of(load_pretrained(trunk)), seed), PairTokenizer.load(trunk)
-    facts: dict[str, Any] = {"trunk": trunk.name, "head": config.head}
-    if config.head is not None:
-        given = find_directory(config.head)
-        model.head.load_state_dict(cast(EmbeddingMatcher, load_pretrained(given)).head.state_dict())
-        temperature = MatcherSettings.load(given).temperature
-    else:
-        model.head.cosines.data = torch.tensor([1.0, config.cls, config.middle])
-        pairs = training_pairs(config)
-        index: dict[str, int] = {}
-        places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs.texts])
-        states = token_states(model, tokenizer, list(index))
-        facts |= {"pairs": len(places), "texts": len(index)}
-        progress(json.dumps(facts))
-        fitted = np.arange(len(places)) % KEPT_BACK > 0
-        train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)
-        model.head.share.data.fill_(config.share)
-        rest = head_logits(model.head, states, *places[~fitted].T)
-        temperature = best_temperature(rest, pairs.targets[~fitted])
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS, tokenizer.vocabulary().get("?"))
+    pairs = training_pairs(config)
+    index: dict[str, int] = {}
+    places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs.texts])
+    states = token_states(model, tokenizer, list(index))
+    facts: dict[str, Any] = {"trunk": trunk.name, "pairs": len(places), "texts": len(index)}
+    progress(json.dumps(facts))
+    fitted = np.arange(len(places)) % KEPT_BACK > 0
+    train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)
+    rest = head_logits(model.head, states, *places[~fitted].T)
+    temperature = best_temperature(rest, pairs.targets[~fitted])
     settings = MatcherSettings(threshold=0.5, temperature=temperature)
     save_pretrained(model, out, tokenizer_from=trunk, settings=settings, eight_bit=config.eight_bit)
     write_packed_template(out / "tokenizer.json")

@@ -70,7 +70,7 @@ def main(
         model, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
         if isinstance(model, EmbeddingMatcher):
             states = token_states(model, tokenizer, list(texts.index))
-            vectors = np.stack([state.vector() for state in states])
+            vectors = np.stack([state.vector for state in states])
             found[name] = figures(sets, vectors)
             found[f"{name} + head"] = figures(sets, vectors, partial(head_logits, model.head, states))
         else:

@@ -12,15 +12,15 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression
 from typer import Option
 
+from distill.general.heads import token_states
 from distill.general.texts import rows
-from distill.general.trunk import embed
 from matching.data.datasets import Examples
 from matching.evaluation.metrics import expected_calibration_error
 from matching.evaluation.score_calibration import probabilities
@@ -28,7 +28,7 @@ from mobilebert_export.shipping import DEV_PAIRS, DEV_SHARE
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import find_directory, load_pretrained
-from models.layers import encoder_of
+from models.embedding_matcher import EmbeddingMatcher
 from studies.common.records import read_json
 from studies.common.script import Threads, console, run
 from studies.general_matcher.evaluation_sets import spread
@@ -108,9 +108,10 @@ def cell(
 
 def cosines(directory: Path, part: Examples) -> np.ndarray:
     """Of the vectors of each pair's texts, (N,)."""
-    encoder, tokenizer = encoder_of(load_pretrained(directory)), PairTokenizer.load(directory)
-    left, right = (embed(encoder, tokenizer, side) for side in zip(*part.pairs, strict=True))
-    return np.asarray((left * right).sum(1))
+    matcher, tokenizer = cast(EmbeddingMatcher, load_pretrained(directory)), PairTokenizer.load(directory)
+    texts = [text for pair in part.pairs for text in pair]
+    vectors = np.stack([state.vector for state in token_states(matcher, tokenizer, texts)])
+    return np.asarray((vectors[0::2] * vectors[1::2]).sum(1))
 
 
 def figures(tested: Examples, scores: np.ndarray, threshold: float) -> dict[str, float]:

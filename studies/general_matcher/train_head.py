@@ -24,17 +24,6 @@ def main(
     mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 4000,
     alike: Annotated[int, Option(min=0, help="Further mined pairs that share nearly all tokens.")] = 0,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
-    cls: Annotated[
-        float,
-        Option(min=0, help="Weight of the [CLS] states' cosine beside the vectors'; chosen on dev pairs."),
-    ] = 0.3,
-    middle: Annotated[
-        float, Option(min=0, help="Weight of the middle states' cosine; chosen on dev pairs.")
-    ] = 0.1,
-    share: Annotated[float, Option(min=0, max=1, help="Of the penalty; chosen on dev pairs.")] = 1.0,
-    head: Annotated[
-        str | None, Option(help="Model whose head and temperature to take as they are; nothing is trained.")
-    ] = None,
     eight_bit: Annotated[bool, Option("--eight-bit", help="Write the weights in eight bits.")] = False,
     seed: Annotated[int, Option(help="Of pairs, first weights and order.")] = 0,
     threads: Threads = 1,
@@ -50,10 +39,6 @@ def main(
         mined=mined,
         alike=alike,
         epochs=epochs,
-        cls=cls,
-        middle=middle,
-        share=share,
-        head=head,
         eight_bit=eight_bit,
         seed=seed,
         threads=threads,

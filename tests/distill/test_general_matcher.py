@@ -149,10 +149,12 @@ def test_head_of_cached_states_gives_the_logits_of_the_network():
     rows = [[2, *range(5, 5 + n), 3] for n in (3, 7, 1)]
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(0.2 * torch.randn_like(parameter))
-        states = [
-            TokenStates(torch.tensor(row), torch.cat(model.states(*single(row)), -1)[0]) for row in rows
-        ]
+            if parameter.requires_grad:
+                parameter.add_(0.2 * torch.randn_like(parameter))
+        states = []
+        for row in rows:
+            own = torch.cat(model.states(*single(row)), -1)[0]
+            states.append(TokenStates(torch.tensor(row), own, model(*single(row))[1][0].numpy()))
         found = head_logits(model.head, states, np.array([0, 0, 1]), np.array([1, 2, 2]))
         for k, (left, right) in enumerate(((0, 1), (0, 2), (1, 2))):
             ids = torch.tensor([rows[left] + rows[right]])

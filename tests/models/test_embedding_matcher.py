@@ -12,7 +12,7 @@ from transformers import AlbertModel
 
 from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, build, load_pretrained, save_pretrained
-from models.embedding_matcher import ALL, NONE, EmbeddingMatcher, nearly_same_tokens, pooled, unit
+from models.embedding_matcher import ALL, DIGIT, NONE, EmbeddingMatcher, nearly_same_tokens, pooled, unit
 
 CONFIG = EncoderConfig(
     model_type="albert",
@@ -36,7 +36,8 @@ def matcher(config: EncoderConfig = CONFIG) -> EmbeddingMatcher:
     assert isinstance(model, EmbeddingMatcher)
     with torch.no_grad():
         for parameter in model.parameters():  # far from the small first weights, whose states are alike
-            parameter.add_(0.3 * torch.randn_like(parameter))
+            if parameter.requires_grad:
+                parameter.add_(0.3 * torch.randn_like(parameter))
     return model
 
 
@@ -143,20 +144,88 @@ def test_penalty_counts_by_the_tokens_that_only_one_text_has() -> None:
         assert float(found) == min(1.0, max(0.0, (NONE - most) / (NONE - ALL)))
 
 
-def test_unlike_texts_are_ranked_by_the_cosines_of_their_states() -> None:
-    model = matcher()
-    with torch.no_grad():
-        model.head.cosines.copy_(torch.tensor([1.0, 0.4, 0.2]))
-    left, right = [CLS, *range(10, 16), SEP], [CLS, *range(30, 39), SEP]
-    states = {}
-    for name, text in (("left", left), ("right", right)):
+MARK = 46  # the question mark's id among the 90 of these models
+STATEMENTS, QUESTIONS = (1.0, 0.4, 0.2), (1.0, 0.1, -0.3)
+
+
+def cosines_alone(model: EmbeddingMatcher, left: list[int], right: list[int]) -> Tensor:
+    """Of the mean of the last states, of [CLS], of the mean of the embedding output, (3,)."""
+    states = []
+    for text in (left, right):
         ids = torch.tensor([text])
-        states[name] = model.encoder(ids, torch.ones_like(ids), torch.zeros_like(ids), capture=True)
-    pairs = [
-        [states[name].hidden_states[layer][0][rows].mean(0) for name in ("left", "right")]
-        for layer, rows in ((4, slice(None)), (4, slice(1)), (2, slice(None)))
-    ]
-    cosines = torch.stack([torch.cosine_similarity(a, b, dim=0) for a, b in pairs])
-    wanted = model.head.scale.abs() * (cosines @ torch.tensor([1.0, 0.4, 0.2])) / 1.6 + model.head.shift
+        found = model.encoder(ids, torch.ones_like(ids), torch.zeros_like(ids), capture=True).hidden_states
+        states.append([found[4][0].mean(0), found[4][0, 0], found[0][0].mean(0)])
+    return torch.stack([torch.cosine_similarity(a, b, dim=0) for a, b in zip(*states, strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("left_asks", "right_asks", "wanted"),
+    [
+        (False, False, STATEMENTS),
+        (True, True, QUESTIONS),
+        (False, True, (1.0, 0.25, -0.05)),
+        (True, False, (1.0, 0.25, -0.05)),
+    ],
+)
+def test_unlike_texts_are_ranked_by_the_cosines_of_their_states(left_asks, right_asks, wanted) -> None:
+    """Against states of each text alone, weighed by hand; questions have weights of their own."""
+    model = matcher()
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+    left, right = [CLS, *range(10, 16), SEP], [CLS, *range(30, 39), SEP]
+    weights = torch.tensor(wanted)
+    cosine = cosines_alone(model, left, right) @ weights / weights.sum()
+    left, right = with_marks(left, *[7] * left_asks), with_marks(right, *[10] * right_asks)
     logits = model(**packed(left, right, 32))[0][0]
-    assert float(logits[1] - logits[0]) == pytest.approx(float(wanted), abs=1e-4)
+    found = float(logits[1] - logits[0])
+    assert found == pytest.approx(float(model.head.scale.abs() * cosine + model.head.shift), abs=1e-4)
+
+
+def with_marks(text: list[int], *places: int) -> list[int]:
+    """The text with question marks before some of its tokens."""
+    return [token for at, own in enumerate(text) for token in [MARK] * places.count(at) + [own]]
+
+
+def test_question_marks_are_not_read() -> None:
+    """At the end and within a text: vectors and, with one weight for all texts, logits are as without."""
+    model = matcher()
+    model.head.weigh_cosines(STATEMENTS, STATEMENTS, MARK)
+    for left, right in zip(texts(8)[::2], texts(8)[1::2], strict=True):
+        left, right = [[t for t in text if t != MARK] for text in (left, right)]  # noqa: PLW2901
+        asked = packed(with_marks(left, len(left) - 1), with_marks(right, 1, len(right) - 1), 40)
+        wanted, vector = model(**packed(left, right, 34))
+        far, same_vector = model(**asked)
+        assert torch.allclose(same_vector, vector, atol=1e-5)
+        if max(len(set(left) - set(right)), len(set(right) - set(left))) >= NONE:
+            assert torch.allclose(far, wanted, atol=1e-4)
+
+
+def test_without_a_question_mark_in_the_vocabulary_all_texts_are_statements() -> None:
+    model = matcher()
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS, None)
+    left, right = [CLS, *range(10, 16), MARK, SEP], [CLS, *range(30, 39), MARK, SEP]
+    weights = torch.tensor(STATEMENTS)
+    cosine = cosines_alone(model, left, right) @ weights / weights.sum()
+    logits = model(**packed(left, right, 32))[0][0]
+    wanted = float(model.head.scale.abs() * cosine + model.head.shift)
+    assert float(logits[1] - logits[0]) == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize("mark", [35, 1029, 29_999, 249_999])
+def test_file_in_eight_bits_keeps_the_question_mark(tmp_path: Path, mark: int) -> None:
+    """Ids above 2,048 are no numbers of float16."""
+    model = matcher()
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS, mark)
+    save_pretrained(model, tmp_path / "m", eight_bit=True)
+    head = load_pretrained(tmp_path / "m").head
+    assert int(DIGIT * head.question_mark[0] + head.question_mark[1]) == mark
+    assert torch.allclose(head.cosines, model.head.cosines, atol=1e-3)
+
+
+def test_no_pair_is_above_equal_texts_where_a_weight_is_below_zero() -> None:
+    model = matcher()
+    model.head.weigh_cosines(STATEMENTS, (1.0, 0.0, -0.9), MARK)
+    text = [CLS, *range(10, 16), MARK, SEP]  # questions, so that the weight counts
+    top = model(**packed(text, text, 32))[0][0, 1]
+    for other in texts(10):
+        logits = model(**packed(text, [*other[:-1], MARK, SEP], 32))[0]
+        assert float(logits[0, 1]) <= float(top) + 1e-4

@@ -31,6 +31,9 @@ def together(query: list[int], others: list[list[int]]) -> dict[str, Tensor]:
 def test_logits_are_those_of_each_pair_alone(count: int) -> None:
     model = matcher(LONG)
     query, *others = texts(count + 1)
+    asked = query[1]  # the query and the last text are questions, others may be
+    model.head.weigh_cosines((1.0, 0.4, 0.2), (1.0, 0.1, -0.3), asked)
+    others[-1] = [*others[-1][:-1], asked, others[-1][-1]]
     found = PackedCandidates(model, 6)(**together(query, others))
     assert found.shape == (1, 6, 2)
     wanted = torch.cat([model(**packed(query, text, 40))[0] for text in others])

@@ -1,0 +1,137 @@
+"""Dev figures of a matcher's decision with other weights of the cosines and another reach of the penalty.
+
+    python -m studies.general_matcher.pair_decision runs/general/open-m --out pair_decision-m.json
+
+The head's trained parts stay as they are. Decision 028 quotes the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import numpy as np
+import torch
+from typer import Argument, Option
+
+from distill.general.development import SETS, agreement, dev_pairs
+from distill.general.edits import edited
+from distill.general.heads import TokenStates, head_logits, token_states
+from distill.general.minimal_pairs import MadePair, generate
+from distill.general.teachers import read_texts
+from distill.general.train_head import EDITED, QUESTIONS, STATEMENTS
+from distill.general.trunk import held
+from mobilebert_runtime.files import write_json
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models import find_directory, load_pretrained
+from models.embedding_matcher import DEEPEST, NONE, AlignmentHead, EmbeddingMatcher
+from studies.common.markdown import table
+from studies.common.records import check_outputs
+from studies.common.script import Force, Threads, console, run
+from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
+
+MADE = 60  # pairs of each kind, of templates and of edited sentences
+NO_MARKS = "qqp_dev without ?"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Weights of the cosines (vectors, [CLS], embedding output), and the penalty's reach."""
+
+    statements: tuple[float, float, float] = STATEMENTS
+    questions: tuple[float, float, float] = QUESTIONS
+    none: float = NONE  # tokens that only one text has from which on there is no penalty
+    deepest: float = DEEPEST  # logits of the largest penalty
+    share: float = 1.0  # of the penalty
+    marks_read: bool = False  # question marks as tokens like others, all texts as statements
+
+
+MEAN_ALONE = (1.0, 0.0, 0.0)
+CLS = (1.0, 0.3, 0.0)
+VARIANTS = (
+    Variant(MEAN_ALONE, share=0.0, marks_read=True),
+    Variant(CLS, share=0.0, marks_read=True),
+    Variant(CLS, marks_read=True),
+    Variant(MEAN_ALONE, MEAN_ALONE, share=0.0),
+    Variant(MEAN_ALONE, MEAN_ALONE),
+    Variant(CLS, CLS),
+    Variant(STATEMENTS, STATEMENTS),
+    Variant(QUESTIONS, QUESTIONS),
+    Variant(statements=(1.0, 0.1, 0.2)),
+    Variant(questions=(1.0, 0.5, 0.0)),
+    Variant(questions=(1.0, 0.5, -0.2)),
+    Variant(),
+    Variant(none=3.0),
+    Variant(none=4.0),
+    Variant(deepest=1.5),
+    Variant(deepest=3.5),
+    Variant(deepest=10.0),
+)
+
+
+def main(
+    model: Annotated[str, Argument(help="An embedding matcher with a trained head.")],
+    out: Annotated[Path, Option(help="The record.")],
+    cache: Cache = CACHE,
+    shared: Shared = SHARED,
+    most: Annotated[int, Option(min=2, help="Pairs of each dev set, evenly spread.")] = 10**9,
+    threads: Threads = 1,
+    force: Force = False,
+) -> None:
+    """Write the figures of every variant, print them as a table."""
+    check_outputs(out, force=force)
+    torch.set_num_threads(threads)
+    directory = find_directory(model)
+    matcher, tokenizer = cast(EmbeddingMatcher, load_pretrained(directory)), PairTokenizer.load(directory)
+    sets = {name: dev_pairs(shared / "data", *rest, most) for name, *rest, _ in SETS}
+    left, right, labels = sets["qqp_dev"]
+    sets[NO_MARKS] = [t.replace("?", "") for t in left], [t.replace("?", "") for t in right], labels
+    natural = read_texts(cache / "texts.tsv")
+    made = {
+        "made": list(generate("train", MADE, 1)),
+        "edited": list(edited(natural[held(len(natural)) :][:EDITED], MADE, 1)),
+    }
+    sets |= {name: _columns(pairs) for name, pairs in made.items()}
+    mark = tokenizer.vocabulary().get("?")
+    share, rows = float(matcher.head.share), []
+    for marks_read in (True, False):
+        matcher.head.weigh_cosines(STATEMENTS, QUESTIONS, None if marks_read else mark)
+        states = {name: token_states(matcher, tokenizer, [*a, *b]) for name, (a, b, _) in sets.items()}
+        for variant in VARIANTS:
+            if variant.marks_read == marks_read:
+                matcher.head.weigh_cosines(
+                    variant.statements, variant.questions, None if marks_read else mark
+                )
+                matcher.head.none, matcher.head.deepest = variant.none, variant.deepest
+                matcher.head.share.data.fill_(share * variant.share)
+                rows.append(asdict(variant) | figures(matcher.head, sets, states))
+                console().print(rows[-1])
+    write_json(out, {"pairs": {name: len(labels) for name, (_, _, labels) in sets.items()}, "variants": rows})
+    console().print(table(tuple(rows[0]), [[str(value) for value in row.values()] for row in rows]))
+
+
+def figures(
+    head: AlignmentHead,
+    sets: dict[str, tuple[list[str], list[str], np.ndarray]],
+    states: dict[str, list[TokenStates]],
+) -> dict[str, Any]:
+    """AUC or Spearman's correlation of every set; of made pairs also the share that is right at logit 0."""
+    found = {}
+    for name, (left, _, labels) in sets.items():
+        place = np.arange(len(left))
+        logits = head_logits(head, states[name], place, place + len(left))
+        found[name] = round(agreement(logits, labels), 4)
+        if name in ("made", "edited"):
+            for label, kind in ((0, "different"), (1, "same")):
+                own = labels == label
+                found[f"{name}, {kind}: right"] = round(float(((logits > 0) == labels)[own].mean()), 3)
+    return found
+
+
+def _columns(pairs: list[MadePair]) -> tuple[list[str], list[str], np.ndarray]:
+    return [p.left for p in pairs], [p.right for p in pairs], np.array([float(p.label) for p in pairs])
+
+
+if __name__ == "__main__":
+    run(main)
