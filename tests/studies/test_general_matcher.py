@@ -8,6 +8,7 @@ import pytest
 from distill.general.noise import Misspeller
 from matching.evaluation.metrics import expected_calibration_error
 from mobilebert_runtime.tokenizer import PairTokenizer
+from studies.general_matcher.calibration_noise import chance_errors
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
 from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
@@ -28,6 +29,17 @@ def test_threshold_and_auc_of_a_set_that_can_be_told_apart():
     assert auc(labels, values) == 1
     assert 0.4 < best_threshold(labels, values) < 0.6
     assert auc(labels, np.ones(4)) == 0.5
+
+
+def test_calibration_of_true_log_odds_leaves_what_chance_does():
+    draw = np.random.default_rng(1)
+    truth = draw.normal(size=4000)
+    labels = (draw.random(4000) < 1 / (1 + np.exp(-truth))).astype(float)
+    errors = chance_errors(labels, truth)
+    assert len(errors) == len(np.unique(errors))
+    assert 0.015 < errors.mean() < 0.05  # true probabilities alone show .02 on as many
+    # Pairs that the log-odds say nothing about: the offset alone is left to be wrong.
+    assert chance_errors(labels, np.zeros(4000)).mean() < errors.mean()
 
 
 def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores():
