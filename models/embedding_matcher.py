@@ -3,7 +3,7 @@
 A packed pair is `[CLS] a [SEP] [CLS] b [SEP]` with token type 1 from the second [CLS] on. The token types
 part the texts and nothing else: a token attends only within its text, positions begin again at the second
 [CLS], and the network reads type 0 throughout. So the states of both texts are those of each text alone, and
-stored vectors agree with what a pair is decided by.
+stored vectors agree with what a pair is decided by. No token attends to a question mark.
 """
 
 from __future__ import annotations
@@ -106,8 +106,7 @@ class AlignmentHead(nn.Module):
     their form. Of texts that share nearly all of their tokens the cosines say little: there, every token
     looks for its best partner in the other text, in three spaces: by itself, by itself and its context, and
     with its two neighbours. What stays without a partner is weighed by how much that token matters, and
-    lowers the logit.
-    Equal texts get the highest logit there is.
+    lowers the logit. Equal texts get the highest logit there is. Question marks are passed by.
 
     Args:
         hidden_size: H of the encoder.
