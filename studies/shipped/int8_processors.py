@@ -48,6 +48,14 @@ HERE, OLDEST = "here", "tflite-runtime-2.14"
 EMULATED = ("haswell", "cortex-a55", "cortex-a76", "cortex-a710", "i8mm")
 # Of the oldest runtime that the files are made for; it needs numpy 1.
 OLDEST_PACKAGES = ("tflite-runtime==2.14.0", "numpy==1.26.4", "tokenizers")
+LOAD = """
+import sys
+try:
+    from tflite_runtime.interpreter import Interpreter
+    Interpreter(sys.argv[1])
+except Exception as error:
+    sys.exit(" ".join(str(error).split()))
+"""
 SHARD = 250
 # Asked of a shipped matcher: share of equal labels, 99th percentile of the larger |Δlogit| of a pair.
 AGREEMENT, P99 = 0.995, 0.08
@@ -104,11 +112,10 @@ def loads(folder: Path, card: ArtefactCard) -> bool:
     model = folder / card.model_file
 
     def ask() -> Json:
-        program = "import sys, tflite_runtime.interpreter as tflite; tflite.Interpreter(sys.argv[1])"
         done = subprocess.run(
-            [oldest_python(), "-c", program, model], capture_output=True, text=True, check=False
+            [oldest_python(), "-c", LOAD, model], capture_output=True, text=True, check=False
         )
-        return {"refused": done.stderr.strip().splitlines()[-1] if done.returncode else None}
+        return {"refused": done.stderr.strip() if done.returncode else None}
 
     return recorded(_loading(model), ask)["refused"] is None
 
