@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mobilebert_export.decision_changes import sentence
-from mobilebert_export.recipe_choice import Chosen
+from mobilebert_export.recipe_choice import Chosen, Rejected
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.files import write_json
 
@@ -36,6 +36,7 @@ def write_report(
     card: ArtefactCard,
     model: dict[str, str],
     made: Chosen,
+    left_out: Sequence[Rejected] = (),
     latency: dict[str, Any] | None,
     rewrites: dict[str, Any] | None = None,
     kronecker: "Sequence[LoweredLayer]" = (),
@@ -49,6 +50,7 @@ def write_report(
         card: the artefact's io.json.
         model: name and SHA-256 of the PyTorch weights.
         made: how it was quantised, how it compares with the PyTorch model, which recipes were not taken.
+        left_out: recipes that were not tried.
         latency: from `exporter.measure_pair`, or None where there is no pair to measure.
         rewrites: from `exact_rewrites.rewrite`, or None where the network was converted as it was.
         kronecker: lowering of each Kronecker layer, from `kronecker_lowering.lower`; empty for a dense model.
@@ -65,6 +67,7 @@ def write_report(
         "buckets": [bucket.seq_len for bucket in card.buckets],
         "model": model,
         "recipe": made.recipe.name,
+        "recipes_not_tried": [one.to_json() for one in left_out],
         "recipes_tried": [one.to_json() for one in made.rejected],
         "minimum_runtime": card.minimum_runtime,
         "verification": made.checked.to_json(),
@@ -132,7 +135,7 @@ def to_markdown(report: dict[str, Any]) -> str:
 def print_summary(report: dict[str, Any], out: Path) -> None:
     """The table a user sees at the end of an export, on stdout."""
     rows = [
-        *((f"{one['recipe']} {one['outcome']}", one["failures"][0], "") for one in report["recipes_tried"]),
+        *((f"{one['recipe']} {one['outcome']}", one["failures"][0], "") for one in _not_taken(report)),
         *verification_rows(report),
         *((name, value, plain and f"float32: {plain}") for name, value, plain in _cost_rows(report)),
     ]
@@ -204,10 +207,15 @@ def _cost_rows(report: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
             yield "rough times: machine was busy", busy, ""
 
 
+def _not_taken(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The recipes that were not tried, and those that were and not taken."""
+    return [*report["recipes_not_tried"], *report["recipes_tried"]]
+
+
 def _choice_lines(report: dict[str, Any]) -> list[str]:
     """Which recipes were not taken, and what static ranges cost the products that cost most."""
     lines = []
-    for one in report["recipes_tried"]:
+    for one in _not_taken(report):
         lines += [f"{one['recipe']} {one['outcome']}: {'; '.join(one['failures'])}.", ""]
     if not (products := report["products"]):
         return lines

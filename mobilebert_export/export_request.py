@@ -41,7 +41,10 @@ class ExportRequest:
     ] = None
     texts: Annotated[int | None, "Texts that a text classifier reads: 1, or 2 for a pair."] = None
     target: Annotated[str, "tflite or onnx."] = "tflite"
-    quant: Annotated[str, "none, fp16 (weights), dynamic, int8, int16x8 (these two calibrated)."] = "int8"
+    quant: Annotated[
+        str,
+        "none, fp16 (weights); calibrated int16x8, int8: dynamic, static, or whichever passes (int8).",
+    ] = "int8"
     word_bits: Annotated[
         int, "Bits of a number of the word embeddings: 8, or 4 or 2 as product codes; not with none and fp16."
     ] = DEFAULT_WORD_BITS
@@ -88,7 +91,7 @@ class ExportRequest:
         if self.word_bits != DEFAULT_WORD_BITS and not recipe.integer_operators:
             raise OptionError(
                 f"--word-bits {self.word_bits}: --quant {self.quant} keeps the word embeddings in float; "
-                "expected dynamic, int8 or int16x8"
+                "expected dynamic, int8, static or int16x8"
             )
         recipe = replace(recipe, word_bits=self.word_bits)
         if self.buckets is not None:
@@ -103,12 +106,12 @@ class ExportRequest:
                 raise OptionError(f"--buckets {given}: the last must be --seq-len, {self.seq_len}")
         if self.max_accuracy_drop is not None and not recipe.static_ranges:
             raise OptionError(
-                "--max-accuracy-drop: only --quant int8 and int16x8 can be mixed with float, "
+                "--max-accuracy-drop: only --quant int8, static and int16x8 can be mixed with float, "
                 f"not {recipe.name}"
             )
         if self.calibration is not None and not recipe.needs_calibration:
             raise OptionError(
-                "--calibration is only read by --quant dynamic, int8 and int16x8; "
+                "--calibration is only read by --quant dynamic, int8, static and int16x8; "
                 f"{recipe.name} measures nothing"
             )
         if self.opset not in OPSETS:

@@ -25,7 +25,7 @@ from mobilebert_export.export_report import write_report
 from mobilebert_export.export_request import DEFAULT_WORD_BITS, ExportRequest
 from mobilebert_export.loading import LoadedModel, artefact_card, load_model
 from mobilebert_export.raw_outputs import Text, network_inputs
-from mobilebert_export.recipe_choice import Chosen, Rejected, Written, choose
+from mobilebert_export.recipe_choice import Chosen, Rejected, Written, choose, recipes_of
 from mobilebert_export.writing import complete, quantise, write_float
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import OptionError
@@ -41,11 +41,17 @@ from quantize.recipes import Recipe
 class ExportInputs:
     """All that an export reads, checked against the request before anything is written."""
 
-    recipe: Recipe
+    recipes: tuple[Recipe, ...]  # to try, the fastest first
+    left_out: tuple[Rejected, ...]  # recipes that do not suit the network
     model: LoadedModel
     card: ArtefactCard
     calibration: dict[str, NDArray[np.int32]] | None  # (N, S) by input name, where the recipe has ranges
     labelled: LabelledPairs | None  # where there is an accuracy budget
+
+    @property
+    def recipe(self) -> Recipe:
+        """What the network is rewritten for."""
+        return self.recipes[0]
 
 
 def export(request: ExportRequest, console: Console) -> dict[str, Any]:
@@ -61,6 +67,8 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
     recipe = request.recipe()
     with step(console, "Load the PyTorch model"):
         inputs = read_inputs(request, recipe)
+    for one in inputs.left_out:
+        console.print(f"{one.recipe} {one.outcome}: {'; '.join(one.failures)}")
     rewritten = rewrite_network(request, inputs, console)
     with new_folder(request.out, force=request.force) as folder, tempfile.TemporaryDirectory() as scratch:
         plain = folder if recipe.quant == "none" else Path(scratch) / "float32"
@@ -78,6 +86,7 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
                 card=card,
                 model=inputs.model.source,
                 made=made,
+                left_out=inputs.left_out,
                 latency=latency,
                 rewrites=rewritten.report,
                 kronecker=rewritten.kronecker,
@@ -88,20 +97,21 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
     return report
 
 
-def read_inputs(request: ExportRequest, recipe: Recipe) -> ExportInputs:
+def read_inputs(request: ExportRequest, asked: Recipe) -> ExportInputs:
     """Load the model and encode the calibration pairs; a `UserError` where they do not fit the request."""
     given = None
     if request.calibration is not None:
         given = read_texts(request.calibration, request.text_a, request.text_b)
     model = load_model(request.model, task=request.task, texts=request.texts, positive=request.positive)
     check_word_bits(request, model.network)
-    card = artefact_card(request, model, recipe)
+    card = artefact_card(request, model, asked)
     labelled = read_budget_pairs(request.pairs, request.max_accuracy_drop, card)
+    recipes, left_out = recipes_of(model.network, asked, budget=labelled is not None)
     encoded = None
-    if recipe.needs_calibration:
+    if asked.needs_calibration:
         texts = calibration_texts(given, card)
         encoded = encode_calibration(texts, model.tokenizer, request.seq_len, card.inputs)
-    return ExportInputs(recipe, model, card, encoded, labelled)
+    return ExportInputs(recipes, left_out, model, card, encoded, labelled)
 
 
 def check_word_bits(request: ExportRequest, network: Any) -> None:
@@ -194,7 +204,7 @@ def write_verified(
     def check(recipe: Recipe) -> Checked:
         return comparison.check(folder, recipe.tolerance)
 
-    chosen = choose(inputs.recipe, write, check, request.out, console)
+    chosen = choose(inputs.recipes, write, check, request.out, console)
     if chosen.rejected:
         write_recipe(folder, chosen.recipe, request, inputs, chosen.written, chosen.rejected)
     return chosen
@@ -244,7 +254,7 @@ def write_recipe(
     made: Written,
     rejected: tuple[Rejected, ...] = (),
 ) -> None:
-    """Write recipe.json: how the artefact was quantised, from what, and which recipes were tried before."""
+    """Write recipe.json: how the artefact was quantised, from what, and which recipes were not taken."""
     source = None
     if inputs.calibration:
         name = request.calibration.name if request.calibration else "bundled samples"
@@ -253,6 +263,7 @@ def write_recipe(
         folder / "recipe.json",
         {"recipe": recipe.to_json(), "model": inputs.model.source, "calibration": source}
         | ({"budget": made.budget.to_json()} if made.budget else {})
+        | ({"not_tried": [one.to_json() for one in inputs.left_out]} if inputs.left_out else {})
         | ({"tried": [one.to_json() for one in rejected]} if rejected else {})
         | ({"opset": request.opset} if request.target == "onnx" else {}),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A recipe that was tried, and why it was not taken: what it breaks, or has little room for."""
+    """A recipe that was not taken, and why: what it breaks, has little room for, or could not keep."""
 
     recipe: str
     failures: tuple[str, ...]
@@ -52,20 +52,44 @@ class Chosen:
     rejected: tuple[Rejected, ...]
 
 
+def recipes_of(
+    network: Any, asked: Recipe, *, budget: bool
+) -> tuple[tuple[Recipe, ...], tuple[Rejected, ...]]:
+    """The recipes to try for a network, the fastest first, and those that are not tried, with the reason.
+
+    A network with four-bit weights is tried only with recipes whose files keep them in four bits, where what
+    was asked for has any (decision 026). Under an accuracy budget all are tried: only with static ranges can
+    products go back to float.
+
+    Args:
+        network: to convert.
+        asked: the recipe of the request.
+        budget: whether there is an accuracy budget.
+    """
+    from models.four_bit import four_bit_layers
+
+    every = recipes_to_try(asked)
+    layers = len(four_bit_layers(network))
+    tried = recipes_to_try(asked, keep_four_bits=layers > 0 and not budget)
+    why = f"its file would hold the four-bit weights of {layers} layers in eight bits"
+    left_out = (Rejected(one.name, (why,), "is not tried") for one in every if one not in tried)
+    return tried, tuple(left_out)
+
+
 def choose(
-    first: Recipe,
+    recipes: Sequence[Recipe],
     write: Callable[[Recipe], Written],
     check: Callable[[Recipe], Checked],
     where: Path,
     console: Console,
 ) -> Chosen:
-    """Try a recipe and those that may stand in for it, the fastest first; take the first with room.
+    """Try recipes, the fastest first; take the first with room.
 
     Where none has room, the first that passes is taken; layers in float, which cost time and bytes, are for
     networks that nothing else passes with.
 
     Args:
-        first: what was asked for.
+        recipes: what was asked for and what may stand in for it, from `recipes_to_try`.
         write: makes the artefact by a recipe, over the one before.
         check: compares it with the PyTorch model.
         where: the artefact's folder, for messages.
@@ -76,7 +100,6 @@ def choose(
     """
     rejected: list[Rejected] = []
     passed: Chosen | None = None
-    recipes = recipes_to_try(first)
     compared = ""
     for recipe in recipes:
         if passed and recipe.keeps_noisy_layers_float:

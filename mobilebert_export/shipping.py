@@ -123,7 +123,8 @@ def keep_four_bits(trained: Path, name: str, train: Path) -> None:
     from matching.data.labelled_pairs import read_labelled
     from mobilebert_runtime.tokenizer import PairTokenizer
     from models import MatcherSettings, find_directory, load_pretrained, save_pretrained
-    from quantize.four_bit_layers import four_bit_layers, round_as
+    from models.four_bit import four_bit_layers
+    from quantize.four_bit_layers import round_as
 
     origin, model = load_pretrained(find_directory(name)), load_pretrained(trained)
     if four_bit_layers(origin) <= four_bit_layers(model):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 LARGEST = 7
 SMALLEST_ROW = 16  # numbers: fewer may lie on such a grid by chance
@@ -44,6 +44,15 @@ def find_four_bits(weight: Tensor) -> FourBits | None:
     scaled = weight.detach().float() / steps.clamp(min=torch.finfo(torch.float32).tiny)[:, None]
     codes = scaled.round()
     return FourBits(codes.to(torch.int8), steps) if (scaled - codes).abs().max() < _OFF else None
+
+
+def four_bit_layers(model: nn.Module) -> set[str]:
+    """Paths of the linear layers whose weights lie on a grid of four bits."""
+    return {
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and find_four_bits(module.weight) is not None
+    }
 
 
 def pack_codes(codes: Tensor) -> Tensor:

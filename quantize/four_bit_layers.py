@@ -8,17 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from models.four_bit import find_four_bits
+from models.four_bit import four_bit_layers
 from quantize.weight_rounding import FOUR, round_weights
-
-
-def four_bit_layers(model: nn.Module) -> set[str]:
-    """Paths of the linear layers whose weights lie on a grid of four bits."""
-    return {
-        name
-        for name, module in model.named_modules()
-        if isinstance(module, nn.Linear) and find_four_bits(module.weight) is not None
-    }
 
 
 def round_as(origin: nn.Module, trained: nn.Module, text: Mapping[str, NDArray[np.int32]]) -> nn.Module:

@@ -100,7 +100,13 @@ def factored_work(tokens: int, sizes: tuple[int, int, int, int], rank: int, *, b
 
 def costs_of(recipe: Recipe) -> OperatorCosts:
     """The fitted numbers of a recipe. float16 weights are computed with as float32 ones."""
-    return COSTS[recipe.name.replace("fp16", "none")]
+    if not recipe.integer_operators:
+        kind = "none"
+    elif not recipe.static_ranges:
+        kind = "dynamic"
+    else:
+        kind = "int8" if recipe.activation_bits == 8 else "int16x8"
+    return COSTS[f"{recipe.target}-{kind}"]
 
 
 COSTS: dict[str, OperatorCosts] = {

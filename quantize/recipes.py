@@ -10,7 +10,7 @@ from typing import Any
 from mobilebert_runtime.errors import OptionError
 
 TARGETS = ("tflite", "onnx")
-QUANTS = ("none", "fp16", "dynamic", "int8", "int16x8")
+QUANTS = ("none", "fp16", "dynamic", "int8", "static", "int16x8")
 WORD_BITS = (8, 4, 2)
 
 
@@ -82,6 +82,11 @@ class Recipe:
     def static_ranges(self) -> bool:
         """Whether integer operators have activation ranges from calibration."""
         return self.activations.endswith("-static")
+
+    @property
+    def holds_four_bits(self) -> bool:
+        """Whether files keep four-bit weights in four bits (`quantize.tflite_four_bit`)."""
+        return self.target == "tflite" and self.activations == "int8-dynamic"
 
     @property
     def keeps_noisy_layers_float(self) -> bool:
@@ -219,6 +224,9 @@ RECIPES: dict[str, Recipe] = {
     )
 }
 
+# What int8 tries first, by a name of its own: nothing else is tried in its place.
+RECIPES |= {f"{target}-static": replace(RECIPES[f"{target}-int8"], quant="static") for target in TARGETS}
+
 # In a network with LayerNorm and GELU, products whose results have a few channels a hundred times wider than
 # the others have 15 dB with static ranges, those that read such a stream 25, the rest more (decision 018).
 NOISE_LIMIT_DB = 28.0
@@ -243,11 +251,18 @@ FALLBACKS: dict[str, tuple[Recipe, ...]] = {
 }
 
 
-def recipes_to_try(recipe: Recipe) -> tuple[Recipe, ...]:
-    """A recipe, and those that are tried in its place, the fastest first, with its tolerance and bits."""
+def recipes_to_try(recipe: Recipe, *, keep_four_bits: bool = False) -> tuple[Recipe, ...]:
+    """A recipe, and those that are tried in its place, the fastest first, with its tolerance and bits.
+
+    Args:
+        recipe: what was asked for.
+        keep_four_bits: leave out those whose files would hold four-bit weights in eight, where any keep them.
+    """
     tolerance, bits = recipe.tolerance, recipe.word_bits
     others = FALLBACKS.get(recipe.name, ())
-    return (recipe, *(replace(other, tolerance=tolerance, word_bits=bits) for other in others))
+    every = (recipe, *(replace(other, tolerance=tolerance, word_bits=bits) for other in others))
+    keeping = tuple(one for one in every if one.holds_four_bits)
+    return keeping if keep_four_bits and keeping else every
 
 
 def find_recipe(target: str, quant: str) -> Recipe:

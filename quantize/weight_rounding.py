@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.four_bit import find_four_bits
+from models.four_bit import four_bit_layers
 from models.layers import input_names
 from quantize.product_noise import largest_weight
 
@@ -67,16 +67,17 @@ def round_weights(
     """
     work = copy.deepcopy(network).eval()
     layers = dict(work.named_modules())
-    moments = second_moments(work, calibration)
+    # Four bits' points are among those of eight, not of seven.
+    stay = {*keep, *(four_bit_layers(work) if bits != SEVEN else ())}
+    moments = second_moments(work, calibration, stay)
     if moments:
         moments.popitem()
     nearest, done = [], []
     with torch.no_grad():
         for name, moment in moments.items():
-            weight = cast(nn.Linear, layers[name]).weight
-            # Four bits' points are among those of eight, not of seven.
-            if name in keep or (bits != SEVEN and find_four_bits(weight) is not None):
+            if moment is None:
                 continue
+            weight = cast(nn.Linear, layers[name]).weight
             before, after = weight.double(), rounded(weight, moment, bits)
             power = _power(before, moment)
             nearest.append(_power(before - to_nearest(before, bits), moment) / power)
@@ -87,27 +88,34 @@ def round_weights(
     return Rounded(work, report)
 
 
-def second_moments(network: nn.Module, calibration: Mapping[str, NDArray[np.int32]]) -> dict[str, Tensor]:
+def second_moments(
+    network: nn.Module, calibration: Mapping[str, NDArray[np.int32]], stay: Collection[str] = ()
+) -> dict[str, Tensor | None]:
     """Σ x·xᵀ of the inputs of the linear layers that run, (in, in) float64 by path, in the order they run.
 
     Args:
         network: in eval mode.
         calibration: as for `round_weights`.
+        stay: paths of layers that nobody asks about; None in the place of their moments.
     """
-    found: dict[str, Tensor] = {}
+    found: dict[str, Tensor | None] = {}
     real = torch.empty(0)  # of the texts that run: which tokens are not padding, (B, S)
     last: tuple[Tensor, Tensor] | None = None  # queries, keys and values read one tensor, one after the other
 
     def watch(name: str) -> Callable[[nn.Module, tuple[Tensor]], None]:
         def hook(_module: nn.Module, inputs: tuple[Tensor]) -> None:
             nonlocal last
+            if name in stay:
+                found[name] = None
+                return
             x = inputs[0]
             if last is None or last[0] is not x:
                 # A padded token's state is read by nobody; inputs of another length are whole texts'.
                 by_token = x.dim() == 3 and x.shape[:2] == real.shape
                 rows = x[real] if by_token else x.reshape(-1, x.shape[-1])
                 last = x, (rows.T @ rows).double()
-            found[name] = found[name] + last[1] if name in found else last[1]
+            before = found.get(name)
+            found[name] = last[1] if before is None else before + last[1]
 
         return hook
 

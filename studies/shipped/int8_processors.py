@@ -5,7 +5,8 @@
 This machine's processor and tflite-runtime 2.14 (in an environment of its own, made under runs/) run as they
 are, the others in qemu's user mode (`make android-tools` fetches it and the Arm programs). Emulation is slow:
 answers are kept by shards of pairs under runs/int8-processors, so a run that was stopped goes on, and
-`--minutes` writes the record of the pairs that are there by then.
+`--minutes` writes the record of the pairs that are there by then. `--add` keeps an earlier record's rows of
+other models.
 """
 
 from __future__ import annotations
@@ -47,6 +48,14 @@ HERE, OLDEST = "here", "tflite-runtime-2.14"
 EMULATED = ("haswell", "cortex-a55", "cortex-a76", "cortex-a710", "i8mm")
 # Of the oldest runtime that the files are made for; it needs numpy 1.
 OLDEST_PACKAGES = ("tflite-runtime==2.14.0", "numpy==1.26.4", "tokenizers")
+LOAD = """
+import sys
+try:
+    from tflite_runtime.interpreter import Interpreter
+    Interpreter(sys.argv[1])
+except Exception as error:
+    sys.exit(" ".join(str(error).split()))
+"""
 SHARD = 250
 # Asked of a shipped matcher: share of equal labels, 99th percentile of the larger |Δlogit| of a pair.
 AGREEMENT, P99 = 0.995, 0.08
@@ -62,35 +71,58 @@ def main(
     ] = None,
     count: Annotated[int, Option("--pairs", min=1, help="Generated pairs.")] = 2000,
     minutes: Annotated[float | None, Option(help="Begin no shard after so many minutes.")] = None,
+    add: Annotated[bool, Option("--add", help="Keep the rows of other models that OUT.json has.")] = False,
 ) -> None:
     """Compare integer artefacts with PyTorch on this processor and on emulated ones."""
     chosen = places or [HERE, OLDEST, *EMULATED]
     if unknown := set(chosen) - {HERE, OLDEST, *EMULATED}:
         raise OptionError(f"--processor {unknown.pop()!r}: expected {', '.join((HERE, OLDEST, *EMULATED))}")
     cards = {folder: read_card(folder) for folder in artefacts}
+    earlier: Json | None = read_json(out.with_suffix(".json")) if add else None
     pairs = samples.generated_pairs(count)
     until = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
     for start in range(0, count, SHARD):
         for folder, card in cards.items():
             for place in chosen:
-                if time.monotonic() < until and runs_on(place, card):
+                if time.monotonic() < until and (place != OLDEST or loads(folder, card)):
                     console().print(f"{folder.name}, {place}, pairs from {start}")
                     answers(folder, place, pairs, start)
     expected = {folder: reference(folder, pairs) for folder in artefacts}
-    rows = [
+    made = [
         row
         for folder in artefacts
         for place in (HERE, OLDEST, *EMULATED)
-        if runs_on(place, cards[folder]) and (row := compare(folder, place, pairs, expected[folder]))
+        if (row := compare(folder, place, pairs, expected[folder]))
     ]
-    about = {"command": command_line(), "pairs": count, "machine": machine.describe()}
+    about: Json = {"command": command_line(), "pairs": count, "machine": machine.describe()}
+    rows = made
+    if earlier:
+        runs = [*earlier.get("earlier", ()), {name: earlier[name] for name in about}]
+        about["earlier"] = [run for run in runs if run["command"] != about["command"]]
+        models = {row["model"] for row in made}
+        rows = [*(row for row in earlier["rows"] if row["model"] not in models), *made]
     write_json(out.with_suffix(".json"), about | {"rows": rows})
-    write_text(out.with_suffix(".md"), page(rows, count))
+    write_text(out.with_suffix(".md"), page(rows))
 
 
-def runs_on(place: str, card: ArtefactCard) -> bool:
-    """Does such a place run the file? The oldest runtime has no dynamic ranges."""
-    return place != OLDEST or card.minimum_runtime.get("tflite") == OLDEST.rpartition("-")[2]
+def loads(folder: Path, card: ArtefactCard) -> bool:
+    """Does the oldest runtime load the file? What it says to one that it refuses is kept for the table."""
+    if card.target != "tflite":
+        return False
+    model = folder / card.model_file
+
+    def ask() -> Json:
+        done = subprocess.run(
+            [oldest_python(), "-c", LOAD, model], capture_output=True, text=True, check=False
+        )
+        return {"refused": done.stderr.strip() if done.returncode else None}
+
+    return recorded(_loading(model), ask)["refused"] is None
+
+
+def _loading(model: Path) -> Path:
+    """Where it is kept whether the oldest runtime loads a file."""
+    return FOLDER / file_sha256(model)[:12] / f"{OLDEST}-loads.json"
 
 
 def answers(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: int) -> Floats:
@@ -143,17 +175,12 @@ def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
 
 
 def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected: Floats) -> Json | None:
-    """The row of an artefact in a place: the first pairs that were answered there; None where none were."""
-    shards = kept_shards(folder, place, len(pairs))
-    if not shards:
-        return None
+    """The row of an artefact in a place: the first pairs that were answered there; None where none were.
+
+    Of a file that the oldest runtime refuses the row says why.
+    """
     card, made = read_card(folder), read_recipe(folder)
-    found = _logits(shards)
-    tolerance = Tolerance(**made["recipe"]["tolerance"])
-    shift = card.shift(pairs[: len(found)])
-    changes = compare_decisions(expected[: len(found)], found, card, shift, tolerance)
-    here = _logits(kept_shards(folder, HERE, len(pairs)))[: len(found)]
-    return {
+    row: Json = {
         "artefact": folder.name,
         "model": made["model"]["name"],
         "recipe": made["recipe"]["name"],
@@ -161,6 +188,19 @@ def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected
         "target": card.target,
         "place": place,
         "emulated": asdict(emulation.PROCESSORS[place]) if place in EMULATED else None,
+    }
+    loading = _loading(folder / card.model_file)
+    if place == OLDEST and loading.is_file() and (refused := read_json(loading)["refused"]):
+        return row | {"refused": refused}
+    shards = kept_shards(folder, place, len(pairs))
+    if not shards:
+        return None
+    found = _logits(shards)
+    tolerance = Tolerance(**made["recipe"]["tolerance"])
+    shift = card.shift(pairs[: len(found)])
+    changes = compare_decisions(expected[: len(found)], found, card, shift, tolerance)
+    here = _logits(kept_shards(folder, HERE, len(pairs)))[: len(found)]
+    return row | {
         "flags": shards[0]["device"]["flags"],
         "changes": changes.to_json(),
         "largest_difference_to_here": float(np.abs(found[: len(here)] - here).max()) if len(here) else None,
@@ -177,11 +217,13 @@ def _logits(shards: Sequence[Json]) -> Floats:
     return np.array([row for shard in shards for row in shard["logits"]], np.float32)
 
 
-def page(rows: Sequence[Json], count: int) -> str:
+def page(rows: Sequence[Json]) -> str:
     """The table of all rows, what was asked beside it."""
+    ran = [row for row in rows if "refused" not in row]
+    count = max((row["changes"]["pairs"] for row in ran), default=0)
     lines = [
         [
-            f"{row['model']}, {'TFLite' if row['target'] == 'tflite' else 'ONNX'}",
+            _file(row),
             _place(row),
             f"{changes['pairs']:,}",
             with_interval(
@@ -195,9 +237,14 @@ def page(rows: Sequence[Json], count: int) -> str:
             else f"{row['largest_difference_to_here']:.1g}",
             "yes" if 1 - changes["changed_share"] >= AGREEMENT and changes["p99_logit"] <= P99 else "no",
         ]
-        for row in rows
+        for row in ran
         for changes in (row["changes"],)
     ]
+    refused = "".join(
+        f"\ntflite-runtime 2.14 refuses the file of {_file(row)}: “{row['refused']}”\n"
+        for row in rows
+        if "refused" in row
+    )
     head = (
         "int8 file",
         "processor or runtime",
@@ -216,7 +263,11 @@ difference from this processor's logits. Asked: agreement of at least {AGREEMENT
 Emulated processors run the runtimes' real kernels in qemu.
 
 {table((*head, "holds"), lines)}
-"""
+{refused}"""
+
+
+def _file(row: Json) -> str:
+    return f"{row['model']}, {'TFLite' if row['target'] == 'tflite' else 'ONNX'}"
 
 
 def _place(row: Json) -> str:

@@ -34,7 +34,7 @@ from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build, load_pretrained, preset, read_config, save_pretrained
 from models.embedding_matcher import NONE
-from quantize.four_bit_layers import four_bit_layers
+from models.four_bit import four_bit_layers
 from tests.conftest import ROOT
 from tests.helpers.texts import MINILM
 

@@ -51,7 +51,7 @@ def refused(work, *arguments: str) -> str:
     ("arguments", "says"),
     [
         (["--target", "coreml"], "tflite, onnx"),
-        (["--quant", "int4"], "none, fp16, dynamic, int8, int16x8"),
+        (["--quant", "int4"], "none, fp16, dynamic, int8, static, int16x8"),
         (["--target", "onnx", "--quant", "int16x8"], "only none, fp16, dynamic, int8"),
         (["--buckets", "16,lots"], "16,32,64,128"),
         (["--buckets", "64,32,128"], "ascending"),

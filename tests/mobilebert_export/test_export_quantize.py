@@ -1,6 +1,7 @@
 """Quantised files: what is int8 and what is float in them, and that the answers survive."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -53,6 +54,14 @@ def test_names_survive_conversion_and_quantisation_in_signature_and_tensors():
         graph = TfliteGraph.read(small_matcher.artefact("tflite", quant) / "model.tflite")
         assert [graph.name(t) for t in graph.inputs] == ["input_ids", "attention_mask", "token_type_ids"]
         assert [graph.name(t) for t in graph.outputs] == ["logits"]
+
+
+def test_static_is_what_int8_tries_first_under_a_name_of_its_own():
+    static, int8 = (small_matcher.artefact("tflite", quant) for quant in ("static", "int8"))
+    assert (static / "model.tflite").read_bytes() == (int8 / "model.tflite").read_bytes()
+    recipe = json.loads((static / "recipe.json").read_text())["recipe"]
+    assert (recipe["name"], recipe["activations"]) == ("tflite-static", "int8-static")
+    assert recipes.recipes_to_try(recipes.RECIPES["tflite-static"]) == (recipes.RECIPES["tflite-static"],)
 
 
 @pytest.mark.parametrize("quant", ["none", "dynamic", "int8"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from mobilebert_export import samples
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
-from models.four_bit import find_four_bits, unpack_codes
-from quantize.four_bit_layers import four_bit_layers, round_as
+from models.four_bit import find_four_bits, four_bit_layers, unpack_codes
+from quantize.four_bit_layers import round_as
 from quantize.tflite_four_bit import four_bit_codes
 from quantize.tflite_graph import TfliteGraph
 from quantize.weight_rounding import FOUR, round_weights
@@ -83,6 +84,24 @@ def test_feed_forward_matrices_are_in_four_bits_and_their_numbers_are_the_models
     assert len(stored[False]) >= 4 * CONFIG.num_hidden_layers
     for found, exact in zip(stored[True], wanted, strict=True):
         np.testing.assert_allclose(found, exact.numpy(), rtol=1e-5, atol=0)
+
+
+def test_int8_has_ranges_found_at_run_time_at_once_and_says_so(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Equalised ranges would serve static ones alone: the file has the integers of --quant dynamic."""
+    report = small_matcher.report("tflite", "int8", tmp_path / "out", model=str(folders[0]))
+    assert report["recipe"] == "tflite-int8-dynamic"
+    assert report["recipes_tried"] == []
+    assert report["rewrites"]["equalisation"] is None
+    (one,) = report["recipes_not_tried"]
+    assert (one["recipe"], one["outcome"]) == ("tflite-int8", "is not tried")
+    assert json.loads((tmp_path / "out" / "recipe.json").read_text())["not_tried"] == [one]
+    assert f"tflite-int8 is not tried: {one['failures'][0]}." in (tmp_path / "out" / "report.md").read_text()
+    found, dynamic = (stored_matrices(folder / "model.tflite") for folder in (tmp_path / "out", folders[1]))
+    for four in (True, False):
+        for mine, other in zip(found[four], dynamic[four], strict=True):
+            np.testing.assert_array_equal(mine, other)
 
 
 def test_every_kernel_computes_what_pytorch_does(folders: tuple[Path, Path]) -> None:

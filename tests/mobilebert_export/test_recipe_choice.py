@@ -13,15 +13,19 @@ from rich.console import Console
 from mobilebert_export import samples
 from mobilebert_export.artefact_check import Checked
 from mobilebert_export.decision_changes import DecisionChanges
-from mobilebert_export.recipe_choice import Written, choose
+from mobilebert_export.recipe_choice import Written, choose, recipes_of
 from mobilebert_export.verification import Verification, VerificationError
 from mobilebert_runtime.matcher import Matcher
+from models import build
+from models.four_bit import four_bit_layers
 from quantize import recipes
 from quantize.calibration_data import encode_calibration
 from quantize.onnx_int8 import quantize_onnx
 from quantize.tflite_graph import TfliteGraph
 from quantize.tflite_int8 import products, quantize_tflite
+from quantize.weight_rounding import FOUR, round_weights
 from tests.helpers import small_matcher
+from tests.helpers.tiny_networks import encoded, randomise, tiny
 
 INT8 = recipes.RECIPES["tflite-int8"]
 
@@ -37,7 +41,8 @@ def choice(passes, first=INT8, write=lambda recipe: Written()):
         tried.append(recipe.name)
         return Checked(result() if recipe.name == passes else result(f"{recipe.name} is bad"))
 
-    made = choose(first, write, check, Path("out"), Console(file=said, width=200))
+    tried_in_turn = recipes.recipes_to_try(first)
+    made = choose(tried_in_turn, write, check, Path("out"), Console(file=said, width=200))
     return made, tried, said.getvalue()
 
 
@@ -72,7 +77,8 @@ def choice_by_room(first, p99):
         found = p99[recipe.name]
         return Checked(result("is bad")) if found is None else Checked(result(), changes(found))
 
-    return choose(first, write, check, Path("out"), Console(file=said, width=200)), written, said.getvalue()
+    made = choose(recipes.recipes_to_try(first), write, check, Path("out"), Console(file=said, width=200))
+    return made, written, said.getvalue()
 
 
 def test_a_recipe_with_little_room_gives_way_to_one_with_more():
@@ -106,7 +112,7 @@ def test_where_none_passes_every_recipe_is_named_with_its_failures():
 
 
 def test_a_recipe_asked_for_by_name_is_never_replaced():
-    for name in ("tflite-dynamic", "tflite-none", "tflite-int16x8", "onnx-dynamic"):
+    for name in ("tflite-dynamic", "tflite-none", "tflite-static", "tflite-int16x8", "onnx-dynamic"):
         with pytest.raises(VerificationError, match="is bad"):
             choice(None, recipes.RECIPES[name])
 
@@ -127,6 +133,36 @@ def test_every_fallback_keeps_the_quantisation_and_the_tolerance_asked_for():
         assert len({rung.name for rung in to_try}) == len(to_try) > 1
         assert {rung.quant for rung in to_try} == {"int8"}
         assert {rung.tolerance for rung in to_try} == {first.tolerance}
+
+
+def of_four_bits():
+    """A network with layers on a grid of four bits, and how many they are."""
+    network = randomise(build(tiny("bert-base"))).eval()
+    network = round_weights(network, encoded(2), FOUR).network
+    return network, len(four_bit_layers(network))
+
+
+def test_four_bit_weights_are_tried_with_recipes_that_keep_them_alone():
+    network, layers = of_four_bits()
+    assert layers > 1
+    tried, left_out = recipes_of(network, INT8, budget=False)
+    assert [one.name for one in tried] == ["tflite-int8-dynamic", "tflite-int8-dynamic-mixed"]
+    assert [(one.recipe, one.outcome) for one in left_out] == [("tflite-int8", "is not tried")]
+    assert f"four-bit weights of {layers} layers" in left_out[0].failures[0]
+    tried, left_out = recipes_of(randomise(build(tiny("bert-base"))), INT8, budget=False)
+    assert (tried, left_out) == (recipes.recipes_to_try(INT8), ())
+
+
+@pytest.mark.parametrize(
+    "name", ["tflite-static", "tflite-dynamic", "tflite-int16x8", "onnx-int8", "onnx-static"]
+)
+def test_four_bit_weights_are_tried_with_what_was_asked_for_where_no_recipe_keeps_them_or_all_do(name):
+    asked = recipes.RECIPES[name]
+    assert recipes_of(of_four_bits()[0], asked, budget=False) == (recipes.recipes_to_try(asked), ())
+
+
+def test_under_an_accuracy_budget_four_bit_weights_are_tried_with_static_ranges():
+    assert recipes_of(of_four_bits()[0], INT8, budget=True) == (recipes.recipes_to_try(INT8), ())
 
 
 @pytest.fixture(scope="module")

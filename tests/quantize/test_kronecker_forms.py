@@ -182,7 +182,7 @@ def test_costs_are_those_of_the_record_and_name_the_faster_form_of_nearly_all_me
 
 
 def test_every_recipe_has_measured_costs_and_no_other_form_is_known():
-    assert set(COSTS) == {name for name in RECIPES if "fp16" not in name}
+    assert set(COSTS) == {name for name in RECIPES if "fp16" not in name and "static" not in name}
     for recipe in RECIPES.values():
         costs = costs_of(recipe)
         assert min(costs.fixed, costs.mac, costs.row, costs.result, costs.move) >= 0

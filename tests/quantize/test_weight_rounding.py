@@ -113,6 +113,11 @@ def test_moments_are_those_of_real_tokens():
     found = second_moments(model, text)
     torch.testing.assert_close(found[name], rows.T @ rows, rtol=1e-4, atol=1e-4)
     assert list(found)[-1] == "classifier"
+    first, *others = found
+    few = second_moments(model, text, stay=others)
+    assert list(few) == list(found)
+    assert torch.equal(few[first], found[first])
+    assert all(few[other] is None for other in others)
 
 
 @pytest.mark.parametrize("name", ["bert-base", "mobilebert-tiny", "albert-base"])
@@ -126,3 +131,5 @@ def test_a_network_is_rounded_but_for_its_last_layer_and_what_shall_stay(name):
     assert same == {first, "classifier"}
     assert 0 < done.report["noise"] < done.report["noise_nearest"]
     assert done.report["layers"] == len(old) - 2
+    again = round_weights(model, encoded(2), 8, keep=[first, "classifier"])
+    assert again.report == done.report, "the last layer to run is the one that stays, asked to or not"

@@ -1,6 +1,7 @@
 """Promise of the table of processors: each answers the same pairs once; its row counts what it answered."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -53,6 +54,35 @@ def test_a_stopped_run_goes_on_and_reports_the_pairs_that_are_there(kept):
     assert row["changes"]["pairs"] == 5
     assert shard.stat().st_mtime_ns == first, "the first shard was computed once"
     assert not list((kept / "kept").rglob("*.task"))
+
+
+def test_rows_of_other_models_stay_and_those_of_the_same_model_are_replaced(kept):
+    folder, out = artefact("onnx", "int8"), kept / "table"
+    study.main([folder], out, [study.HERE], count=3)
+    first = json.loads(out.with_suffix(".json").read_text())
+    other = first["rows"][0] | {"model": "another"}
+    first |= {"command": "the first", "rows": [other, first["rows"][0]]}
+    out.with_suffix(".json").write_text(json.dumps(first))
+    study.main([folder], out, [study.HERE], count=5, add=True)
+    found = json.loads(out.with_suffix(".json").read_text())
+    assert [(row["model"], row["changes"]["pairs"]) for row in found["rows"]] == [
+        ("another", 3),
+        (first["rows"][1]["model"], 5),
+    ]
+    assert [run["command"] for run in found["earlier"]] == ["the first"]
+    assert "| another, ONNX |" in out.with_suffix(".md").read_text()
+
+
+def test_a_file_that_the_oldest_runtime_refuses_has_its_reason_in_the_place_of_figures(kept, monkeypatch):
+    """An interpreter without tflite-runtime stands for one that does not know an operator."""
+    monkeypatch.setattr(study, "oldest_python", lambda: sys.executable)
+    folder, out = artefact("tflite", "int8"), kept / "table"
+    study.main([folder], out, [study.HERE, study.OLDEST], count=2)
+    here, oldest = json.loads(out.with_suffix(".json").read_text())["rows"]
+    assert here["changes"]["pairs"] == 2
+    assert "No module named 'tflite_runtime'" in oldest["refused"]
+    assert "changes" not in oldest
+    assert f"“{oldest['refused']}”" in out.with_suffix(".md").read_text()
 
 
 def test_an_unknown_processor_is_refused(kept):
