@@ -41,17 +41,13 @@ from quantize.recipes import Recipe
 class ExportInputs:
     """All that an export reads, checked against the request before anything is written."""
 
+    asked: Recipe  # what the network is rewritten for
     recipes: tuple[Recipe, ...]  # to try, the fastest first
     left_out: tuple[Rejected, ...]  # recipes that do not suit the network
     model: LoadedModel
     card: ArtefactCard
     calibration: dict[str, NDArray[np.int32]] | None  # (N, S) by input name, where the recipe has ranges
     labelled: LabelledPairs | None  # where there is an accuracy budget
-
-    @property
-    def recipe(self) -> Recipe:
-        """What the network is rewritten for."""
-        return self.recipes[0]
 
 
 def export(request: ExportRequest, console: Console) -> dict[str, Any]:
@@ -111,7 +107,7 @@ def read_inputs(request: ExportRequest, asked: Recipe) -> ExportInputs:
     if asked.needs_calibration:
         texts = calibration_texts(given, card)
         encoded = encode_calibration(texts, model.tokenizer, request.seq_len, card.inputs)
-    return ExportInputs(recipes, left_out, model, card, encoded, labelled)
+    return ExportInputs(asked, recipes, left_out, model, card, encoded, labelled)
 
 
 def check_word_bits(request: ExportRequest, network: Any) -> None:
@@ -144,7 +140,7 @@ def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Conso
         AlgebraError: a rewrite changed the function.
     """
     lengths = [bucket.seq_len for bucket in inputs.card.buckets]
-    lowered, layers = lower_kronecker(inputs.model.network, request.kronecker, inputs.recipe, lengths)
+    lowered, layers = lower_kronecker(inputs.model.network, request.kronecker, inputs.asked, lengths)
     if request.kronecker != "auto" and not layers:
         raise OptionError(f"--kronecker {request.kronecker}: {request.model} has no Kronecker layers")
     done = Rewritten(lowered, None)
@@ -152,11 +148,11 @@ def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Conso
         with step(console, "Rewrite exactly"):
             texts = samples.verification_texts(inputs.card.task, inputs.card.texts)[:PROOF_PAIRS]
             proof = network_inputs(texts, inputs.model.tokenizer, request.seq_len, inputs.card.inputs)
-            done = rewrite(lowered, inputs.recipe, proof, inputs.calibration)
+            done = rewrite(lowered, inputs.asked, proof, inputs.calibration)
     # An accuracy budget puts products back to float, which then need the weights as they were trained.
-    if inputs.recipe.weights == "int8" and inputs.calibration is not None and inputs.labelled is None:
+    if inputs.asked.weights == "int8" and inputs.calibration is not None and inputs.labelled is None:
         with step(console, "Round weights"):
-            done = rounded(done, inputs.recipe, inputs.calibration)
+            done = rounded(done, inputs.asked, inputs.calibration)
     return replace(done, kronecker=layers)
 
 
