@@ -1,9 +1,10 @@
 """Go on training a matcher of Quora questions under the teacher of `studies.qqp_teacher.teacher`.
 
-    python -m studies.qqp_teacher.train runs/qqp/m --start matcher-qqp-m --epochs 1.4 --dtype bf16
-    python -m studies.qqp_teacher.train runs/qqp/s --start matcher-qqp-s --rate 5e-4 --epochs 1.6 --dtype bf16
+    python -m studies.qqp_teacher.train runs/qqp/m --start runs/matcher-m/model --epochs 1.4 --dtype bf16
+    python -m studies.qqp_teacher.train runs/qqp/s --start runs/matcher-s/model --rate 4e-4 --dtype bf16
 
-An interrupted run is taken up again by the same command.
+An interrupted run is taken up again by the same command; with --force a finished one takes another --kept
+without training again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
+from distill.general.train_trunk import average
 from distill.losses import Weights
 from distill.task.distillation_data import DistillationData, mixed_targets
 from distill.task.distillation_recipes import Recipe, Stage
@@ -39,7 +41,8 @@ def main(
     data: Data = DATA,
     cache: Cache = CACHE,
     rate: Annotated[float, Option(help="Peak learning rate.")] = 3e-4,
-    epochs: Annotated[float, Option(help="Passes over labelled and mined pairs.")] = 1.4,
+    epochs: Annotated[float, Option(help="Passes over labelled and mined pairs.")] = 0.8,
+    kept: Annotated[float, Option(min=0, max=1, help="Share of the weights before in the mean.")] = 0.5,
     label_share: Annotated[float, Option(help="Share of the label in a labelled pair's target.")] = 0.5,
     debias: Annotated[float, Option(help="Share of the length prior taken out of the targets.")] = 1.0,
     dtype: Annotated[str, Option(help="Of products: float32 or bf16.")] = "float32",
@@ -62,6 +65,7 @@ def main(
     told = {"start": start, "label_share": label_share, "debias": debias, "mined_pairs": len(pairs.mined)}
     before = load_classifier(folder)
     distil(student, before, tokenizer, pairs.pairs, pairs.labels, dev, recipe, out, told, targets)
+    average(student, before, kept)
     save_pretrained(student, out / "model", tokenizer_from=folder, half=True, eight_bit=True)
     logits = predict_logits(load_classifier(out / "model"), tokenizer, dev.pairs)
     settings = fit_debiased_settings(logits, dev, LengthPrior.fit(*train))
