@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from distill.general.batches import WINDOW, TrainingTexts, near_texts, window
@@ -136,7 +136,7 @@ def train_trunk(
     save_pretrained(student, out / "trunk", tokenizer_from=folder)
 
 
-def average(student: Encoder, before: Encoder, kept: float) -> None:
+def average(student: nn.Module, before: nn.Module, kept: float) -> None:
     """Move the student's weights back by `kept` of the way it came: what was learned before is kept better.
 
     Wortsman et al. 2022, "Robust fine-tuning of zero-shot models".

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from mobilebert_runtime.tokenizer import Pair
 from models import MatcherSettings
 
 SLOPES, ANY_OFFSET = (1e-3, 1e3), (-1e3, 1e3)
+SHARES = 41  # of the length shift that are tried for equal recall
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -96,7 +97,12 @@ def fit_settings(logits: np.ndarray, labels: np.ndarray, *, offset: bool = False
 
 
 def fit_debiased_settings(
-    logits: np.ndarray, dev: LabelledPairs, prior: LengthPrior, *, offset: bool = False
+    logits: np.ndarray,
+    dev: LabelledPairs,
+    prior: LengthPrior,
+    *,
+    offset: bool = False,
+    equal_recall: bool = False,
 ) -> MatcherSettings:
     """Decision settings of a two-class matcher for pairs whose length divergence says nothing of the label.
 
@@ -115,11 +121,18 @@ def fit_debiased_settings(
         dev: N development pairs.
         prior: of the training pairs.
         offset: as in `fit_settings`: a third term of the log-odds, the same in every category.
+        equal_recall: λ by equal true positive rates of CAT1 and CAT4 instead, T by likelihood with that λ.
     """
     pairs, labels = dev
     shift, weights = prior.shift(pairs), prior.rebalancing_weights(pairs, labels)
     bounds = ANY_OFFSET if offset else (0.0, 0.0)
-    slope, share, constant = _fit_log_odds(logits, labels, shift, weights, (0.0, 1.0), bounds)
+
+    def fit(shares: tuple[float, float]) -> tuple[float, float, float]:
+        return _fit_log_odds(logits, labels, shift, weights, shares, bounds)
+
+    slope, share, constant = fit((0.0, 1.0))
+    if equal_recall:
+        slope, share, constant = _fit_equal_recall(logits, dev, prior, fit)
     added = share * (prior.overall - np.asarray(prior.log_odds)) + constant
     debiased = expit(slope * _difference(logits) + share * shift + constant)
     return MatcherSettings(
@@ -127,6 +140,38 @@ def fit_debiased_settings(
         threshold=fit_threshold(debiased, labels, weights),
         length_shift=LengthShift(tuple(prior.quartiles.as_list()), tuple(added.tolist())).to_json(),
     )
+
+
+def _fit_equal_recall(
+    logits: np.ndarray,
+    dev: LabelledPairs,
+    prior: LengthPrior,
+    fit: Callable[[tuple[float, float]], tuple[float, float, float]],
+) -> tuple[float, float, float]:
+    """Slope, share λ and offset of which the true positive rates of CAT1 and CAT4 are nearest to equal.
+
+    A rate counted over the few positives of a category is too noisy to fit on. Each pair counts as positive
+    with the probability that the fit by likelihood gives it under the development pairs' own length prior.
+
+    Args:
+        logits: (N, 2).
+        dev: N development pairs.
+        prior: of the training pairs.
+        fit: bounds of λ → the three of the least weighted negative log-likelihood.
+    """
+    pairs, labels = dev
+    shift, category = prior.shift(pairs), prior.category(pairs)
+    weights, difference = prior.rebalancing_weights(pairs, labels), _difference(logits)
+    slope, share, constant = fit((0.0, 1.0))
+    positive = expit(slope * difference + (share - 1) * shift + constant)
+
+    def gap(found: tuple[float, float, float]) -> float:
+        scores = expit(found[0] * difference + found[1] * shift + found[2])
+        hits = positive * (scores >= fit_threshold(scores, labels, weights))
+        rates = [hits[category == c].sum() / positive[category == c].sum() for c in (1, 4)]
+        return abs(float(rates[0] - rates[1]))
+
+    return min((fit((float(x), float(x))) for x in np.linspace(0, 1, SHARES)), key=gap)
 
 
 def _difference(logits: np.ndarray) -> np.ndarray:
@@ -174,6 +219,7 @@ def refit(
     prior: LengthPrior | None = None,
     *,
     offset: bool = False,
+    equal_recall: bool = False,
 ) -> MatcherSettings:
     """A matcher's settings with its decision fitted anew; the names and the positive label stay.
 
@@ -183,11 +229,12 @@ def refit(
         dev: N development pairs; of two classes, label 1 is the positive one.
         prior: of the training pairs, where the decision is to be debiased.
         offset: as in `fit_settings`.
+        equal_recall: as in `fit_debiased_settings`, with `prior`.
     """
     if len(given.labels) == 2:
         logits = logits[:, [1 - given.positive, given.positive]]
     if prior:
-        fitted = fit_debiased_settings(logits, dev, prior, offset=offset)
+        fitted = fit_debiased_settings(logits, dev, prior, offset=offset, equal_recall=equal_recall)
     else:
         fitted = fit_settings(logits, dev.labels, offset=offset)
     return replace(fitted, labels=given.labels, positive=given.positive)

@@ -16,6 +16,10 @@ def calibrate(
     debias: Annotated[
         bool, Option("--debias", help="For pairs whose difference in length says nothing of the label.")
     ] = False,
+    equal_recall: Annotated[
+        bool,
+        Option("--equal-recall", help="With --debias: as many matches found at equal and unequal lengths."),
+    ] = False,
     positive: opt.PositiveClass = None,
     threads: opt.Threads = 2,
     force: opt.Force = False,
@@ -26,7 +30,9 @@ def calibrate(
 
     With --debias development pairs are weighted so that their length divergence says nothing of the label,
     and what of the training pairs' length prior the matcher still has is taken out of its score: a number
-    added to the log-odds by length-divergence category, which every runtime of ours applies.
+    added to the log-odds by length-divergence category, which every runtime of ours applies. How much is
+    taken out is a matter of likelihood; with --equal-recall it is as much as makes the true positive rates of
+    pairs of similar (CAT1) and of very different length (CAT4) equal, false positive rates then differ.
     """
     import torch
     from rich.console import Console
@@ -35,11 +41,13 @@ def calibrate(
     from matching.data.labelled_pairs import read_split, require_two_classes
     from matching.evaluation.score_calibration import refit
     from matching.length_bias.length_prior import LengthPrior
-    from mobilebert_runtime.errors import DataError
+    from mobilebert_runtime.errors import DataError, OptionError
     from mobilebert_runtime.files import replacing
     from mobilebert_runtime.tokenizer import PairTokenizer
     from training.encoded_pairs import predict_logits
 
+    if equal_recall and not debias:
+        raise OptionError("--equal-recall: says how --debias is fitted; give both")
     torch.set_num_threads(threads)
     network, tokenizer = models.load_pair_network(model), PairTokenizer.load(model)
     if network.num_labels != 2:
@@ -54,7 +62,7 @@ def calibrate(
         with Console(stderr=True).status(f"scoring {len(dev.pairs):,} pairs"):
             logits = predict_logits(network, tokenizer, dev.pairs)
         offset = isinstance(network, models.EmbeddingMatcher)
-        settings = refit(given, logits, dev, prior, offset=offset)
+        settings = refit(given, logits, dev, prior, offset=offset, equal_recall=equal_recall)
         settings.write(partial)
     console = Console()
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")

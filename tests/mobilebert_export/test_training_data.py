@@ -101,6 +101,14 @@ def test_a_teacher_of_another_width_is_refused_before_any_work(width, start, fol
     assert not (tmp_path / "out").exists()
 
 
+def test_calibrate_takes_equal_recall_as_a_way_of_debiasing_only(folder, capfd):
+    model = small_matcher.model_directory()
+    said = refused(
+        ["calibrate", str(model), f"--data={folder(GOOD, GOOD)}", "--equal-recall", "--force"], capfd
+    )
+    assert "--equal-recall: says how --debias is fitted; give both" in said
+
+
 @pytest.mark.parametrize("dev", [ONE_CLASS, HEADER, None, GOOD + "7\ta\tb\n"])
 def test_calibrate_refuses_what_gives_no_threshold(dev, folder, capfd):
     model = small_matcher.model_directory()

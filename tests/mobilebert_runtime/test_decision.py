@@ -12,6 +12,7 @@ from matching.evaluation.score_calibration import (
     fit_settings,
     fit_temperature,
     fit_threshold,
+    probabilities,
 )
 from matching.length_bias.length_divergence import Quartiles, pairwise
 from matching.length_bias.length_prior import LengthPrior
@@ -58,16 +59,20 @@ def test_settings_of_three_classes_have_no_threshold_of_their_own():
     assert settings.threshold == 0.5
 
 
-def biased_dev(count, seed, *, knows):
-    """Pairs whose category moves the odds of label 1, and logits of a model that `knows` a share of that."""
+def biased_dev(count, seed, *, knows, last=2.0):
+    """Pairs whose category moves the odds of label 1, and logits of a model that `knows` a share of that.
+
+    The larger `last`, the more easily the labels of the last category are told apart.
+    """
     rng = np.random.default_rng(seed)
     words = rng.integers(3, 12, (count, 2))
     pairs = [(" ".join("a" * int(n)), " ".join("b" * int(m))) for n, m in words]
     category = Quartiles.of(divergence := pairwise(*words.T)).category(divergence)
     labels = (rng.random(count) < expit(np.array([0.8, 0.2, -0.4, -1.2])[category - 1])).astype(np.int64)
     prior = LengthPrior.fit(pairs, labels)
-    # Of x = ±2 + noise of variance 4 the log-odds are x: 2 · 2 · x / 4.
-    evidence = 2.0 * (2 * labels - 1) + rng.normal(0, 2.0, count)
+    # Of x = ±m + noise of variance 2m the log-odds are x: 2 · m · x / 2m.
+    mean = np.where(category == 4, last, 2.0)
+    evidence = mean * (2 * labels - 1) + rng.normal(0, (2 * mean) ** 0.5, count)
     odds = evidence + prior.overall - knows * prior.shift(pairs)
     return LabelledPairs(pairs, labels), prior, np.stack([np.zeros(count), odds * 1.5], axis=1)
 
@@ -79,6 +84,23 @@ def test_the_length_shift_is_what_the_model_knows_of_lengths(knows):
     added = np.array(settings.length_shift["added"])
     np.testing.assert_allclose(added, knows * (prior.overall - np.array(prior.log_odds)), atol=0.06)
     assert settings.temperature == pytest.approx(1.5, rel=0.05)
+
+
+def test_equal_recall_finds_as_many_in_the_category_that_is_easier():
+    dev, prior, logits = biased_dev(20_000, 0, knows=1.0, last=3.5)
+    held_out, _, unseen = biased_dev(20_000, 1, knows=1.0, last=3.5)
+
+    def gap(settings):
+        found = probabilities(unseen, settings, held_out.pairs) >= settings.threshold
+        category = prior.category(held_out.pairs)
+        rates = [found[(category == c) & (held_out.labels == 1)].mean() for c in (1, 4)]
+        return rates[0] - rates[1]
+
+    likely = fit_debiased_settings(logits, dev, prior)
+    equal = fit_debiased_settings(logits, dev, prior, equal_recall=True)
+    assert gap(likely) < -0.05
+    assert abs(gap(equal)) < 0.02
+    assert 0 < equal.length_shift["added"][3] < likely.length_shift["added"][3]
 
 
 def test_level_settings_are_the_minimum_of_a_grid():

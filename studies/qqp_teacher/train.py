@@ -1,0 +1,77 @@
+"""Go on training a matcher of Quora questions under the teacher of `studies.qqp_teacher.teacher`.
+
+    python -m studies.qqp_teacher.train runs/qqp/m --start runs/matcher-m/model --epochs 1.4 --dtype bf16
+    python -m studies.qqp_teacher.train runs/qqp/s --start runs/matcher-s/model --rate 4e-4 --dtype bf16
+
+An interrupted run is taken up again by the same command; with --force a finished one takes another --kept
+without training again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+from typer import Argument, Option
+
+from distill.general.train_trunk import average
+from distill.losses import Weights
+from distill.task.distillation_data import DistillationData, mixed_targets
+from distill.task.distillation_recipes import Recipe, Stage
+from distill.task.task_distillation import distil
+from matching.data.labelled_pairs import read_split
+from matching.evaluation.score_calibration import fit_debiased_settings
+from matching.length_bias.length_prior import LengthPrior
+from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.files import refuse_finished
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models import find_directory, load_classifier, save_pretrained
+from studies.common.script import Force, Threads, console, run
+from studies.qqp_teacher.options import CACHE, DATA, Cache, Data, distinct_texts
+from studies.qqp_teacher.teacher import WORDS
+from training.encoded_pairs import predict_logits
+from training.training_config import TrainingConfig
+
+
+def main(
+    out: Annotated[Path, Argument(help="Folder of the run.")],
+    start: Annotated[str, Option(help="Matcher whose weights are taken up.")] = "matcher-qqp-m",
+    data: Data = DATA,
+    cache: Cache = CACHE,
+    rate: Annotated[float, Option(help="Peak learning rate.")] = 3e-4,
+    epochs: Annotated[float, Option(help="Passes over labelled and mined pairs.")] = 0.8,
+    kept: Annotated[float, Option(min=0, max=1, help="Share of the weights before in the mean.")] = 0.5,
+    label_share: Annotated[float, Option(help="Share of the label in a labelled pair's target.")] = 0.5,
+    debias: Annotated[float, Option(help="Share of the length prior taken out of the targets.")] = 1.0,
+    dtype: Annotated[str, Option(help="Of products: float32 or bf16.")] = "float32",
+    threads: Threads = 1,
+    force: Force = False,
+) -> None:
+    """Write OUT/model, its weights in eight bits and its decision settings fitted on dev.tsv, debiased."""
+    refuse_finished(out / "model", force=force)
+    torch.set_num_threads(threads)
+    if not (cache / WORDS).is_file():
+        raise DataError(f"{cache / WORDS}: no such file; run studies.qqp_teacher.teacher first")
+    train, dev = read_split(data, "train"), read_split(data, "dev")
+    texts, words = distinct_texts(dev, train), np.load(cache / WORDS)
+    pairs = DistillationData(train, [(texts[a], texts[b]) for a, b in words["pairs"]], dev)
+    targets = mixed_targets(pairs, np.concatenate([words["train"], words["mined"]]), label_share, debias)
+    loop = TrainingConfig(epochs=epochs, learning_rate=rate, dtype=dtype, evaluate_every=1200)
+    recipe = Recipe((Stage("task", loop, Weights(soft_labels=1.0), trains_head=True),), len(pairs.mined))
+    folder = find_directory(start)
+    student, tokenizer = load_classifier(folder), PairTokenizer.load(folder)
+    told = {"start": start, "label_share": label_share, "debias": debias, "mined_pairs": len(pairs.mined)}
+    before = load_classifier(folder)
+    distil(student, before, tokenizer, pairs.pairs, pairs.labels, dev, recipe, out, told, targets)
+    average(student, before, kept)
+    save_pretrained(student, out / "model", tokenizer_from=folder, half=True, eight_bit=True)
+    logits = predict_logits(load_classifier(out / "model"), tokenizer, dev.pairs)
+    settings = fit_debiased_settings(logits, dev, LengthPrior.fit(*train))
+    settings.save(out / "model")
+    console().print(f"dev accuracy {(logits.argmax(1) == dev.labels).mean():.4f}, {settings}")
+
+
+if __name__ == "__main__":
+    run(main)
