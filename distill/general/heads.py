@@ -73,6 +73,14 @@ def packed(found: Sequence[TokenStates], left: np.ndarray, right: np.ndarray) ->
     return ids, embedded, middle, last, mask, (place >= firsts[:, None]).float() * mask
 
 
+def pair_logits(
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, left: Sequence[str], right: Sequence[str]
+) -> np.ndarray:
+    """Logits (N,) of N pairs of texts, each text read once."""
+    place = np.arange(len(left))
+    return head_logits(model.head, token_states(model, tokenizer, [*left, *right]), place, place + len(left))
+
+
 def head_logits(
     head: AlignmentHead, states: Sequence[TokenStates], left: np.ndarray, right: np.ndarray
 ) -> np.ndarray:

@@ -24,7 +24,7 @@ from torch.nn import functional as F
 
 from distill.general.development import SETS, agreement, dev_pairs
 from distill.general.edits import edited
-from distill.general.heads import TokenStates, head_logits, packed, token_states, with_head
+from distill.general.heads import TokenStates, head_logits, packed, pair_logits, token_states, with_head
 from distill.general.minimal_pairs import generate
 from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import generator
@@ -271,17 +271,13 @@ def head_figures(
     model: EmbeddingMatcher, tokenizer: PairTokenizer, data: Path | None, seed: int
 ) -> dict[str, float]:
     """Dev figures of the head, and its accuracy on further pairs of the training templates, by kind."""
-
-    def logits(left: list[str], right: list[str]) -> np.ndarray:
-        found, count = token_states(model, tokenizer, [*left, *right]), len(left)
-        return head_logits(model.head, found, np.arange(count), np.arange(count) + count)
-
     figures = {}
     for name, *rest in SETS if data is not None else ():
         left, right, labels = dev_pairs(data, *rest)
-        figures[name] = round(agreement(logits(left, right), labels), 4)
+        figures[name] = round(agreement(pair_logits(model, tokenizer, left, right), labels), 4)
     made = list(generate("train", 60, seed + 1))
-    hits = (logits([p.left for p in made], [p.right for p in made]) > 0) == np.array([p.label for p in made])
+    logits = pair_logits(model, tokenizer, [p.left for p in made], [p.right for p in made])
+    hits = (logits > 0) == np.array([p.label for p in made])
     for kind in sorted({p.kind for p in made}):
         own = np.array([p.kind == kind for p in made])
         figures[f"made_{kind}"] = round(float(hits[own].mean()), 3)

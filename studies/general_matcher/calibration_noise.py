@@ -16,7 +16,7 @@ import torch
 from typer import Argument, Option
 
 from distill.general.development import dev_pairs
-from distill.general.heads import head_logits, token_states
+from distill.general.heads import pair_logits
 from matching.evaluation.metrics import expected_calibration_error
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -44,9 +44,7 @@ def main(
     directory = find_directory(model)
     matcher, tokenizer = cast(EmbeddingMatcher, load_pretrained(directory)), PairTokenizer.load(directory)
     left, right, labels = dev_pairs(shared / "data", TRAIN, "sentence", "label", 10**9)
-    place = np.arange(len(left))
-    states = token_states(matcher, tokenizer, [*left, *right])
-    errors = chance_errors(labels, head_logits(matcher.head, states, place, place + len(left)))
+    errors = chance_errors(labels, pair_logits(matcher, tokenizer, left, right))
     low, high = np.percentile(errors, (5, 95))
     found = {"model": model, "draws": DRAWS, "fitted_on": CALIBRATED_ON, "judged_on": TESTED}
     found |= {name: round(float(v), 4) for name, v in (("mean", errors.mean()), ("p5", low), ("p95", high))}

@@ -73,7 +73,10 @@ def refused(work, *arguments: str) -> str:
         (["--calibration", "prose.tsv"], "prose.tsv"),
         (["--calibration", "bytes.tsv"], "bytes.tsv"),
         (["--calibration", "long-line.tsv"], "10,000,000 characters"),
-        (["--calibration", "good.tsv", "--quant", "none"], "only read by --quant dynamic, int8, static and int16x8"),
+        (
+            ["--calibration", "good.tsv", "--quant", "none"],
+            "only read by --quant dynamic, int8, static and int16x8",
+        ),
     ],
 )
 def test_a_bad_request_is_refused_before_anything_is_loaded(work, arguments, says):
