@@ -39,8 +39,8 @@ def test_readme_python_runs(artefact, scratch):
     (scratch / "snippet.py").write_text(snippet.replace("matcher.score(", "scores = matcher.score("))
     told = "print(len(scores), scores.round(1), scores[0] >= matcher.card.threshold)"
     shown = run(f"python -c 'from snippet import matcher, scores; {told}'", scratch)
-    assert shown.split() == ["1", "[0.7]", "True"]
-    assert "# ≈ [0.7]" in snippet
+    assert shown.split() == ["1", "[0.8]", "True"]
+    assert "# ≈ [0.8]" in snippet
 
 
 def test_what_make_export_makes_keeps_the_matchers_accuracy(artefact, shared_data):
