@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from mobilebert_export.tflite_fixed_weights import Weights, fixed_weights, unfold
+from mobilebert_export.tflite_conversion import Graph, convert
+from mobilebert_export.tflite_fixed_weights import fixed_weights, unfold
 from mobilebert_runtime.card import OUTPUT_NAME, PACKED_SIGNATURE, Bucket
 from models.layers import input_names
 from models.packed_candidates import packed_candidates
@@ -37,60 +37,36 @@ def write_float_tflite(
         buckets: the sequence lengths S and the names of their signatures.
         outputs: what the tensors are called.
     """
-    import litert_torch
-
-    names = input_names(model)
+    names = tuple(input_names(model))
     longest = max(bucket.seq_len for bucket in buckets)
-    graphs: list[tuple[str | None, nn.Module, int, Sequence[str]]] = [
-        (bucket.signature, model, bucket.seq_len, outputs)
+    graphs = [
+        Graph(bucket.signature, model, names, bucket.seq_len, tuple(outputs))
         for bucket in sorted(buckets, key=lambda bucket: -bucket.seq_len)
     ]
     if (packed := packed_candidates(model, longest)) is not None:
-        graphs.append((PACKED_SIGNATURE, packed, longest, (OUTPUT_NAME,)))
-    converter: Any = None
+        graphs.append(Graph(PACKED_SIGNATURE, packed, names, longest, (OUTPUT_NAME,)))
     with constant_bias(model, longest):
-        for signature, network, tokens, called in graphs:
-            example = {name: torch.ones(1, tokens, dtype=torch.int32) for name in names}
-            start = litert_torch.signature if converter is None else converter.signature
-            converter = start(signature, _Named(network, names, called).eval(), sample_kwargs=example)
-        content = converter.convert().model_content()
-    _name_tensors(content, path, names, fixed_weights(model))
+        file = convert(graphs)
+    _name_tensors(file, names)
+    unfold(file, fixed_weights(model))
+    write_compact(file, path)
 
 
-class _Named(nn.Module):
-    """Gives outputs their names: the converter takes signature names from keyword arguments and dict keys."""
-
-    def __init__(self, model: nn.Module, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        super().__init__()
-        self.model = model
-        self.inputs = tuple(inputs)
-        self.outputs = tuple(outputs)
-
-    def forward(self, **given: Tensor) -> dict[str, Tensor]:
-        found = self.model(*(given[name] for name in self.inputs))
-        return dict(zip(self.outputs, found if isinstance(found, tuple) else (found,), strict=True))
-
-
-def _name_tensors(content: bytes, path: Path, inputs: Sequence[str], fixed: list[Weights]) -> None:
-    """Write a model whose tensors are called as its signature calls them, inputs in the order of io.json."""
-    from ai_edge_litert.tools import flatbuffer_utils
-
-    model = flatbuffer_utils.read_model_from_bytearray(bytearray(content))
+def _name_tensors(file: Any, inputs: Sequence[str]) -> None:
+    """Call tensors as the file's signatures call them, and put inputs in the order of io.json."""
     seen: Counter[str] = Counter()
-    for graph in model.subgraphs:
+    for graph in file.subgraphs:
         for tensor in graph.tensors:
             name = _short(tensor.name.decode())
             tensor.name = (f"{name};{seen[name]}" if name in seen else name).encode()
             seen[name] += 1
-    for signature in model.signatureDefs:
-        graph = model.subgraphs[signature.subgraphIndex]
+    for signature in file.signatureDefs:
+        graph = file.subgraphs[signature.subgraphIndex]
         if signature.subgraphIndex == 0:
             for entry in (*signature.inputs, *signature.outputs):
                 graph.tensors[entry.tensorIndex].name = entry.name
         index = {entry.name.decode(): entry.tensorIndex for entry in signature.inputs}
         graph.inputs = [index[name] for name in inputs]
-    unfold(model, fixed)
-    write_compact(model, path)
 
 
 def _short(name: str) -> str:

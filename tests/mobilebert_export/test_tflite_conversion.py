@@ -1,0 +1,123 @@
+"""Graphs that two processes convert are those that one converts."""
+
+import numpy as np
+import pytest
+import torch
+
+from mobilebert_export import tflite_conversion
+from mobilebert_export.tflite_writer import write_float_tflite
+from mobilebert_runtime.card import Bucket
+from models import EncoderConfig, build
+from tests.helpers.tiny_networks import randomise
+
+litert_torch = pytest.importorskip("litert_torch")
+
+BUCKETS = [Bucket(length, f"seq_{length}") for length in (32, 16, 8)]
+
+
+@pytest.fixture(scope="module")
+def network():
+    config = EncoderConfig(
+        vocab_size=200,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=96,
+        max_position_embeddings=64,
+    )
+    return randomise(build(config)).eval()
+
+
+def graphs_of(path):
+    """Of each graph its operators, the shapes of its tensors and its constants; names do not count."""
+    from ai_edge_litert.tools import flatbuffer_utils
+
+    file = flatbuffer_utils.read_model(str(path))
+    found = []
+    for signature in file.signatureDefs:
+        graph = file.subgraphs[signature.subgraphIndex]
+        tensors = []
+        for tensor in graph.tensors:
+            data = file.buffers[tensor.buffer].data
+            constant = b"" if data is None else bytes(data)
+            tensors.append((tuple(tensor.shape), tensor.type, constant))
+        operators = []
+        for operator in graph.operators:
+            code = file.operatorCodes[operator.opcodeIndex]
+            options = operator.builtinOptions and sorted(
+                (name, str(value)) for name, value in vars(operator.builtinOptions).items()
+            )
+            operators.append(
+                (code.builtinCode, code.version, [*operator.inputs], [*operator.outputs], options)
+            )
+        found.append((signature.signatureKey, [*graph.inputs], [*graph.outputs], tensors, operators))
+    return found
+
+
+def run(path, signature, **inputs):
+    from ai_edge_litert.interpreter import Interpreter
+
+    runner = Interpreter(str(path), num_threads=1).get_signature_runner(signature)
+    return next(iter(runner(**inputs).values()))
+
+
+@pytest.fixture(scope="module")
+def paths(network, tmp_path_factory):
+    """The file of one process, and of two."""
+    folder = tmp_path_factory.mktemp("conversion")
+    write_float_tflite(network, folder / "one.tflite", BUCKETS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tflite_conversion, "_MODULES_WORTH_A_PROCESS", 1)
+        patch.setattr(tflite_conversion.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+        write_float_tflite(network, folder / "two.tflite", BUCKETS)
+    return folder / "one.tflite", folder / "two.tflite"
+
+
+def test_two_processes_make_the_graphs_of_one(paths):
+    one, two = (graphs_of(path) for path in paths)
+    assert [graph[0] for graph in two] == [b"seq_32", b"seq_16", b"seq_8"]
+    assert one == two
+
+
+def test_constants_of_both_processes_are_stored_once(paths):
+    one, two = (path.stat().st_size for path in paths)
+    assert two == pytest.approx(one, rel=0.01)
+
+
+@pytest.mark.parametrize("bucket", BUCKETS, ids=lambda bucket: bucket.signature)
+def test_each_graph_answers_as_the_network_does(paths, network, bucket):
+    draw = np.random.default_rng(0)
+    ids = draw.integers(1, 200, (1, bucket.seq_len), np.int32)
+    inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    with torch.no_grad():
+        wanted = network(*(torch.from_numpy(value) for value in inputs.values())).numpy()
+    one, two = (run(path, bucket.signature, **inputs) for path in paths)
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_allclose(two, wanted, atol=1e-5)
+
+
+def test_a_second_process_that_fails_is_an_error(network, monkeypatch, tmp_path):
+    monkeypatch.setattr(tflite_conversion, "_MODULES_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(tflite_conversion.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(tflite_conversion.sys, "executable", "/bin/false")
+    with pytest.raises(RuntimeError, match="second process of the conversion ended with 1"):
+        write_float_tflite(network, tmp_path / "model.tflite", BUCKETS)
+    assert not (tmp_path / "model.tflite").exists()
+
+
+def test_a_class_that_another_process_cannot_find_stays_in_this_one(network, monkeypatch):
+    class Own(torch.nn.Module):
+        pass
+
+    monkeypatch.setattr(tflite_conversion, "_MODULES_WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(tflite_conversion.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+
+    def pays(module, count=2):
+        graph = tflite_conversion.Graph("seq_8", module, ("input_ids",), 8, ("logits",))
+        return tflite_conversion._second_process_pays([graph] * count)
+
+    assert pays(network)
+    assert not pays(Own())
+    assert not pays(network, count=1)
+    monkeypatch.setattr(tflite_conversion.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    assert not pays(network)
