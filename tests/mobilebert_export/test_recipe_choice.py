@@ -49,7 +49,13 @@ def choice(passes, first=INT8, write=lambda recipe: Written()):
 def test_the_first_recipe_that_passes_is_taken_and_no_slower_one_is_tried():
     ladders = (
         ["tflite-int8", "tflite-int8-dynamic", "tflite-int8-dynamic-mixed"],
-        ["onnx-int8", "onnx-int8-mixed", "onnx-int8-dynamic", "onnx-int8-dynamic-mixed"],
+        [
+            "onnx-int8",
+            "onnx-int8-mixed",
+            "onnx-int8-mixed-strict",
+            "onnx-int8-dynamic",
+            "onnx-int8-dynamic-mixed",
+        ],
     )
     for ladder in ladders:
         for place, passes in enumerate(ladder):
@@ -82,19 +88,28 @@ def choice_by_room(first, p99):
 
 
 def test_a_recipe_with_little_room_gives_way_to_one_with_more():
-    p99 = {"onnx-int8": 0.15, "onnx-int8-mixed": 0.09, "onnx-int8-dynamic": 0.05}
+    p99 = {"onnx-int8": 0.15, "onnx-int8-mixed": 0.09, "onnx-int8-mixed-strict": 0.05}
     made, written, said = choice_by_room(recipes.RECIPES["onnx-int8"], p99)
-    assert made.recipe.name == written[-1] == "onnx-int8-dynamic"
+    assert made.recipe.name == written[-1] == "onnx-int8-mixed-strict"
     assert [one.recipe for one in made.rejected] == ["onnx-int8", "onnx-int8-mixed"]
     assert "onnx-int8 passes with little room: 99th percentile of |Δlogit| 0.150, above 0.08" in said
 
 
 def test_where_none_has_room_the_first_that_passes_is_taken_and_layers_stay_integer():
-    p99 = {"onnx-int8": None, "onnx-int8-mixed": 0.12, "onnx-int8-dynamic": 0.11}
+    p99 = {
+        "onnx-int8": None,
+        "onnx-int8-mixed": 0.12,
+        "onnx-int8-mixed-strict": 0.1,
+        "onnx-int8-dynamic": 0.11,
+    }
     made, written, said = choice_by_room(recipes.RECIPES["onnx-int8"], p99)
     assert made.recipe.name == written[-1] == "onnx-int8-mixed", "the files are those of the recipe"
     assert written.count("onnx-int8-mixed") == 2
-    assert [one.recipe for one in made.rejected] == ["onnx-int8", "onnx-int8-dynamic"]
+    assert [one.recipe for one in made.rejected] == [
+        "onnx-int8",
+        "onnx-int8-mixed-strict",
+        "onnx-int8-dynamic",
+    ]
     assert "onnx-int8-mixed is taken" in said
 
 
