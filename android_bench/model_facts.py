@@ -21,6 +21,7 @@ MATRIX_PRODUCTS = {
     "QLinearMatMul",
     "Gemm",
 }
+ATTENTION = "MultiHeadAttention"  # ONNX Runtime's own
 CONVOLUTIONS = {"CONV_2D", "Conv", "ConvInteger", "QLinearConv"}
 
 
@@ -57,12 +58,14 @@ def multiplications(kind: str, inputs: Sequence[Shape], output: Shape) -> int:
 
     Every output element is one dot product. Its length is the last dimension of the first operand of a matrix
     product, and all of a filter but its first dimension in a convolution (TFLite: out, height, width, in;
-    ONNX: out, in, width).
+    ONNX: out, in, width). Attention of queries (B, Q, A·D) to keys (B, S, A·D) multiplies twice: Q·S·A·D each.
     """
     if kind in MATRIX_PRODUCTS:
         return math.prod(output) * inputs[0][-1]
     if kind in CONVOLUTIONS:
         return math.prod(output) * math.prod(inputs[1][1:])
+    if kind == ATTENTION:
+        return 2 * math.prod(output) * inputs[1][1]
     return 0
 
 
@@ -99,7 +102,7 @@ def _read_onnx(model: Path, seq_len: int) -> tuple[Counter[str], int | None]:
     operators = Counter(node.op_type for node in graph.node)
     macs = 0
     for node in graph.node:
-        if node.op_type not in MATRIX_PRODUCTS | CONVOLUTIONS:
+        if node.op_type not in MATRIX_PRODUCTS | CONVOLUTIONS | {ATTENTION}:
             continue
         # QLinear kinds carry scales and zero points between their operands: x, x_scale, x_zero, w, …
         second = 3 if node.op_type.startswith("QLinear") else 1

@@ -140,8 +140,7 @@ class AlignmentHead(nn.Module):
         second = mask * types
         begins = second * (1 - F.pad(second[:, :-1], (1, 0)))
         marks = self.question_marks(ids) * mask
-        # 1 where both texts ask, 1/2 where one does, (B,).
-        questions = ((marks * (1 - types)).amax(1) + (marks * types).amax(1)) / 2
+        questions = (marks * (1 - types)).amax(1) * (marks * types).amax(1)  # (B,), 1 where both texts ask
         mask = mask - marks
         first, second = mask * (1 - types), mask * types
         cosine = self._cosine(embedded, last, first, second, begins, questions)
@@ -163,8 +162,8 @@ class AlignmentHead(nn.Module):
         """Set the weights of the three cosines.
 
         Args:
-            statements: of texts without a question mark; a pair of one with and one without gets the mean.
-            questions: of texts that hold one.
+            statements: of two texts of which one at least holds no question mark.
+            questions: of two that hold one each.
             mark: the question mark's token id; None where the vocabulary has none: all texts are statements.
         """
         with torch.no_grad():

@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from models.word_codes import ENTRIES, WordCodes, can_be_coded, find_codes, group_size, product_codes
+from quantize.onnx_attention import RUNTIME, fuse_attention
 from quantize.product_noise import (
     ProductForm,
     RangeMeter,
@@ -33,8 +34,6 @@ from quantize.product_noise import (
 )
 from quantize.recipes import Recipe
 
-# Domain of ONNX Runtime's own operators.
-_RUNTIME = "com.microsoft"
 _PRODUCTS = ("MatMul", "Gemm")
 
 
@@ -72,7 +71,8 @@ def quantize_onnx(
         chosen = {one.name: one.form for one in forms if one.form != "float"}
     work.replace_linear_layers(chosen, ranges)
     work.replace_lookups()
-    proto.opset_import.append(onnx.helper.make_opsetid(_RUNTIME, 1))
+    fuse_attention(proto.graph, work.shapes)
+    proto.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
     target.write_bytes(proto.SerializeToString())
     return forms
 
@@ -225,7 +225,7 @@ class _Rewriter:
         tensor, scale, zero = quantised
         inputs = [tensor, self._add(f"{name}.weight", weight), scale, self._add(f"{name}.steps", steps)]
         node = helper.make_node(
-            "MatMulIntegerToFloat", [*inputs, zero, "", bias], [result], name=name, domain=_RUNTIME
+            "MatMulIntegerToFloat", [*inputs, zero, "", bias], [result], name=name, domain=RUNTIME
         )
         return node, (weight.sum(axis=0, dtype=np.int64) * steps).astype(np.float32)
 

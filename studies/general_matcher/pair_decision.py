@@ -33,6 +33,7 @@ from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 
 MADE = 60  # pairs of each kind, of templates and of edited sentences
 NO_MARKS = "qqp_dev without ?"
+TWITTER = ("twitter_url_train", "twitter_url/train.tsv", "sentence", "label", 4000)  # it has no dev split
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ VARIANTS = (
     Variant(CLS, CLS),
     Variant(STATEMENTS, STATEMENTS),
     Variant(QUESTIONS, QUESTIONS),
-    Variant(statements=(1.0, 0.1, 0.2)),
+    Variant(statements=(1.0, 0.1, 0.1)),
+    Variant(statements=(1.0, 0.1, 0.3)),
     Variant(questions=(1.0, 0.5, 0.0)),
     Variant(questions=(1.0, 0.5, -0.2)),
     Variant(),
@@ -84,7 +86,7 @@ def main(
     torch.set_num_threads(threads)
     directory = find_directory(model)
     matcher, tokenizer = cast(EmbeddingMatcher, load_pretrained(directory)), PairTokenizer.load(directory)
-    sets = {name: dev_pairs(shared / "data", *rest, most) for name, *rest, _ in SETS}
+    sets = {name: dev_pairs(shared / "data", *rest, most) for name, *rest, _ in (*SETS, TWITTER)}
     left, right, labels = sets["qqp_dev"]
     sets[NO_MARKS] = [t.replace("?", "") for t in left], [t.replace("?", "") for t in right], labels
     natural = read_texts(cache / "texts.tsv")
