@@ -58,7 +58,7 @@ def multiplications(kind: str, inputs: Sequence[Shape], output: Shape) -> int:
 
     Every output element is one dot product. Its length is the last dimension of the first operand of a matrix
     product, and all of a filter but its first dimension in a convolution (TFLite: out, height, width, in;
-    ONNX: out, in, width). Attention of queries (B, Q, A·D) to keys (B, S, A·D) multiplies twice: Q·S·A·D each.
+    ONNX: out, in, width). Attention of queries (B, Q, A·D) to keys (B, S, A·D) takes 2·B·Q·S·A·D.
     """
     if kind in MATRIX_PRODUCTS:
         return math.prod(output) * inputs[0][-1]

@@ -1,8 +1,8 @@
 """Attention of an .onnx graph as ONNX Runtime's own operator, one node in the place of eleven.
 
-`MultiHeadAttention` parts heads, multiplies, masks, takes the softmax and joins heads in one kernel, in float as
-before (decision 011). It takes a mask of tokens as ONNX Runtime 1.17 knows it, 1 or 0 a token. Attention with another
-mask, of relative positions or of texts that do not see each other, stays as it is.
+`MultiHeadAttention` parts heads, multiplies, masks, takes the softmax and joins heads in one kernel, in float
+as before (decision 011). It takes a mask of tokens as ONNX Runtime 1.17 knows it, 1 or 0 a token. Attention
+with another mask, of relative positions or of texts that do not see each other, stays as it is.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class _Finder:
         add, after = self._maker(softmax.input[0], "Add"), self._only_reader(softmax, "MatMul")
         if not add or not after or after.input[0] != softmax.output[0]:
             return None
-        scores, mask = (add.input if self._hides_tokens(add.input[1]) else reversed(add.input))
+        scores, mask = add.input if self._hides_tokens(add.input[1]) else reversed(add.input)
         scaled = self._maker(scores, "Mul")
         product = self._maker(scaled.input[0] if scaled else scores, "MatMul")
         transposed = self._only_reader(after, "Transpose")

@@ -230,7 +230,7 @@ RECIPES |= {f"{target}-static": replace(RECIPES[f"{target}-int8"], quant="static
 # In a network with LayerNorm and GELU, products whose results have a few channels a hundred times wider than
 # the others have 15 dB with static ranges, those that read such a stream 25, the rest more (decision 018).
 NOISE_LIMIT_DB = 28.0
-# A limit with more room: with it the shipped matcher's ONNX file changes .35% of decisions, with 28 dB .65%.
+# A limit with more room: with it an ONNX file of matcher-open-m changed .35% of decisions, with 28 dB .65%.
 STRICT_NOISE_LIMIT_DB = 31.0
 # The table of scales that static ranges have beside the words' rows: 8 bytes less a row than a quantised
 # tensor's scales and zero points.
