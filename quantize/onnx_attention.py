@@ -40,15 +40,13 @@ def fuse_attention(graph: Any, shapes: Mapping[str, Any]) -> int:
     Returns:
         How many there were.
     """
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
 
-    known = {tensor.name for tensor in graph.initializer}
     found = {made.nodes[-1].output[0]: made for made in _Finder(graph, shapes).all()}
     replaced = {node.output[0] for made in found.values() for node in made.nodes}
     masks = {made.mask for made in found.values()}
-    for name, values in (("mask.axes", np.array([1, 2])), ("mask.hidden", np.float32(_HIDDEN))):
-        if found and name not in known:
-            graph.initializer.append(numpy_helper.from_array(np.asarray(values), name))
+    for name, values in (("mask.axes", np.array([1, 2])), ("mask.hidden", np.array(_HIDDEN, np.float32))):
+        graph.initializer.append(numpy_helper.from_array(values, name))
     nodes = []
     for node in graph.node:
         made = found.get(node.output[0])
@@ -82,7 +80,8 @@ def fuse_attention(graph: Any, shapes: Mapping[str, Any]) -> int:
     left = [value for value in graph.value_info if value.name not in replaced]
     for name, made in found.items():  # of the runtime's own operator none can be inferred
         if made.query in shapes:
-            context = type(shapes[made.query]).FromString(shapes[made.query].SerializeToString())
+            context = ValueInfoProto()
+            context.CopyFrom(shapes[made.query])
             context.name = name
             left.append(context)
     del graph.value_info[:]
