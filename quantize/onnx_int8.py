@@ -207,11 +207,11 @@ class _Rewriter:
         before = self._quantise_rows(source)
         low, span = f"{source}.low", f"{source}.span"
         step, zero = self._add("rows.step", np.float32(1 / 255)), self._add("rows.zero", np.uint8(0))
-        product, sums = self._product(name, matrix, (f"{source}.rows", step, zero), "", f"{name}.unit")
-        shift = [helper.make_node("Mul", [low, self._add(f"{name}.sums", sums)], [f"{name}.low"])]
+        product, sums = self._product(name, matrix, (f"{source}.rows", step, zero), "", f"{name}.raw")
+        shift = [helper.make_node("Mul", [low, self._add(f"{name}.sums", sums)], [f"{name}.offset"])]
         if bias:
-            shift.append(helper.make_node("Add", [f"{name}.low", bias], [f"{name}.shift"]))
-        scaled = helper.make_node("Mul", [f"{name}.unit", span], [f"{name}.scaled"])
+            shift.append(helper.make_node("Add", [f"{name}.offset", bias], [f"{name}.shift"]))
+        scaled = helper.make_node("Mul", [f"{name}.raw", span], [f"{name}.scaled"])
         total = helper.make_node("Add", [scaled.output[0], shift[-1].output[0]], [result])
         return [*before, product, *shift, scaled, total]
 
@@ -248,7 +248,7 @@ class _Rewriter:
                 nodes += self._coded_lookup(node, words)
                 continue
             rows, steps = quantise_columns(values.numpy().T, 8)
-            tables = self._add(f"{name}.rows", rows.T), self._add(f"{name}.scales", steps[:, None])
+            tables = self._add(f"{name}.table", rows.T), self._add(f"{name}.scales", steps[:, None])
             names = [f"{name}.int8", f"{name}.float", f"{name}.scale"]
             nodes += [
                 helper.make_node("Gather", [tables[0], node.input[1]], names[:1], axis=0),
