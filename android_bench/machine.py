@@ -36,6 +36,11 @@ TICKS = os.sysconf("SC_CLK_TCK")
 PASSPORT = ("cpu", "flags", "cores", "memory_gib", "architecture", "system")
 
 
+def usable_cores() -> int:
+    """Cores that this process may run on, where the system tells; else all of the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def describe() -> dict[str, Any]:
     """Facts that stay: processor, kernel flags, cores, memory, system; `id` is a hash of them."""
     about = _cpuinfo()
@@ -43,7 +48,7 @@ def describe() -> dict[str, Any]:
     facts: dict[str, Any] = {
         "cpu": about.get("model name") or platform.processor() or platform.machine(),
         "flags": [flag for flag in KERNEL_FLAGS if flag in flags],
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": usable_cores(),
         "memory_gib": _memory_gib(),
         "architecture": platform.machine(),
         "system": platform.system(),

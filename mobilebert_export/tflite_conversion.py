@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from android_bench.machine import usable_cores
+
 # A process that converts starts in about eight seconds, which is what a graph of 80 modules takes.
 _MODULES_WORTH_A_PROCESS = 160
 
@@ -75,12 +77,11 @@ def convert(graphs: Sequence[Graph]) -> Any:
 
 def _second_process_pays(graphs: Sequence[Graph]) -> bool:
     """Whether converting the later half takes longer than a process to start, and a process can read it."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     sent = [module for graph in graphs[(len(graphs) + 1) // 2 :] for module in graph.network.modules()]
     # Another process finds no class of the user's script, and none that is made inside a function.
     classes = {type(module) for module in sent}
     known = all(one.__module__ != "__main__" and "<locals>" not in one.__qualname__ for one in classes)
-    return cores > 1 and known and len(sent) >= _MODULES_WORTH_A_PROCESS
+    return usable_cores() > 1 and known and len(sent) >= _MODULES_WORTH_A_PROCESS
 
 
 def _start(job: Path, made: Path) -> subprocess.Popen[bytes]:

@@ -10,7 +10,7 @@ from mobilebert_runtime.card import Bucket
 from models import EncoderConfig, build
 from tests.helpers.tiny_networks import randomise
 
-litert_torch = pytest.importorskip("litert_torch")
+pytest.importorskip("litert_torch")
 
 BUCKETS = [Bucket(length, f"seq_{length}") for length in (32, 16, 8)]
 
@@ -26,6 +26,12 @@ def network():
         max_position_embeddings=64,
     )
     return randomise(build(config)).eval()
+
+
+def let_two_processes_convert(patch, cores=2):
+    """However small a network is."""
+    patch.setattr(tflite_conversion, "_MODULES_WORTH_A_PROCESS", 1)
+    patch.setattr(tflite_conversion, "usable_cores", lambda: cores)
 
 
 def graphs_of(path):
@@ -67,8 +73,7 @@ def paths(network, tmp_path_factory):
     folder = tmp_path_factory.mktemp("conversion")
     write_float_tflite(network, folder / "one.tflite", BUCKETS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tflite_conversion, "_MODULES_WORTH_A_PROCESS", 1)
-        patch.setattr(tflite_conversion.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+        let_two_processes_convert(patch)
         write_float_tflite(network, folder / "two.tflite", BUCKETS)
     return folder / "one.tflite", folder / "two.tflite"
 
@@ -97,8 +102,7 @@ def test_each_graph_answers_as_the_network_does(paths, network, bucket):
 
 
 def test_a_second_process_that_fails_is_an_error(network, monkeypatch, tmp_path):
-    monkeypatch.setattr(tflite_conversion, "_MODULES_WORTH_A_PROCESS", 1)
-    monkeypatch.setattr(tflite_conversion.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    let_two_processes_convert(monkeypatch)
     monkeypatch.setattr(tflite_conversion.sys, "executable", "/bin/false")
     with pytest.raises(RuntimeError, match="second process of the conversion ended with 1"):
         write_float_tflite(network, tmp_path / "model.tflite", BUCKETS)
@@ -109,8 +113,7 @@ def test_a_class_that_another_process_cannot_find_stays_in_this_one(network, mon
     class Own(torch.nn.Module):
         pass
 
-    monkeypatch.setattr(tflite_conversion, "_MODULES_WORTH_A_PROCESS", 1)
-    monkeypatch.setattr(tflite_conversion.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    let_two_processes_convert(monkeypatch)
 
     def pays(module, count=2):
         graph = tflite_conversion.Graph("seq_8", module, ("input_ids",), 8, ("logits",))
@@ -119,5 +122,5 @@ def test_a_class_that_another_process_cannot_find_stays_in_this_one(network, mon
     assert pays(network)
     assert not pays(Own())
     assert not pays(network, count=1)
-    monkeypatch.setattr(tflite_conversion.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    let_two_processes_convert(monkeypatch, cores=1)
     assert not pays(network)
