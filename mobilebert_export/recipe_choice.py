@@ -59,21 +59,30 @@ def recipes_of(
 
     A network with four-bit weights is tried only with recipes whose files keep them in four bits, where what
     was asked for has any (decision 026). Under an accuracy budget all are tried: only with static ranges can
-    products go back to float.
+    products go back to float. One with LayerNorm is not tried with dynamic ranges among static ones: its
+    results are as wide before sums as elsewhere, and a file of dynamic ranges is not slower (decision 030).
 
     Args:
         network: to convert.
         asked: the recipe of the request.
         budget: whether there is an accuracy budget.
     """
+    from torch import nn
+
     from models.four_bit import four_bit_layers
 
     every = recipes_to_try(asked)
     layers = len(four_bit_layers(network))
-    tried = recipes_to_try(asked, keep_four_bits=layers > 0 and not budget)
-    why = f"its file would hold the four-bit weights of {layers} layers in eight bits"
-    left_out = (Rejected(one.name, (why,), "is not tried") for one in every if one not in tried)
-    return tried, tuple(left_out)
+    keeping = recipes_to_try(asked, keep_four_bits=layers > 0 and not budget)
+    layer_norm = any(isinstance(part, nn.LayerNorm) for part in network.modules())
+    reasons: dict[str, str] = {}
+    for one in every:
+        if one not in keeping:
+            reasons[one.name] = f"its file would hold the four-bit weights of {layers} layers in eight bits"
+        elif one.dynamic_into_sums and layer_norm:
+            reasons[one.name] = "the network has LayerNorm, and with it a file of dynamic ranges is as fast"
+    left_out = (Rejected(name, (why,), "is not tried") for name, why in reasons.items())
+    return tuple(one for one in every if one.name not in reasons), tuple(left_out)
 
 
 def choose(

@@ -70,6 +70,9 @@ class Recipe:
     # Linear layers that int8 would give less signal over noise than this (`quantize.product_noise`), dB, get
     # the next finer form: dynamic ranges where others have static ones, float where others have dynamic ones.
     noise_limit_db: float | None = None
+    # Among static ranges: linear layers that read floats and whose results are only added to floats have
+    # ranges found at run time, and float results. What the streams collect is not rounded (decision 030).
+    dynamic_into_sums: bool = False
     # Of a number of the word embeddings: 8, or 4 or 2 as product codes.
     word_bits: int = 8
 
@@ -238,10 +241,13 @@ _TFLITE_ROWS = replace(
     RECIPES["tflite-dynamic"], quant="int8", variant="dynamic", embeddings=RECIPES["tflite-int8"].embeddings
 )
 _ONNX_ROWS = replace(RECIPES["onnx-dynamic"], quant="int8", variant="dynamic")
-# What int8 tries when a recipe fails verification, the fastest first. ONNX Runtime spends more on ranges
-# found at run time than XNNPACK, where static ranges for most products would save nothing.
+_TFLITE_MIXED = replace(
+    RECIPES["tflite-int8"], variant="mixed", dynamic_into_sums=True, minimum_runtime=_TFLITE_DYNAMIC
+)
+# What int8 tries when a recipe fails verification, the fastest first.
 FALLBACKS: dict[str, tuple[Recipe, ...]] = {
     "tflite-int8": (
+        _TFLITE_MIXED,
         _TFLITE_ROWS,
         replace(_TFLITE_ROWS, variant="dynamic-mixed", noise_limit_db=NOISE_LIMIT_DB),
     ),
@@ -282,3 +288,12 @@ def find_recipe(target: str, quant: str) -> Recipe:
         has = ", ".join(recipe.quant for recipe in RECIPES.values() if recipe.target == target)
         raise OptionError(f"--quant {quant}: --target {target} has no such recipe, only {has}")
     return RECIPES[f"{target}-{quant}"]
+
+
+def find_variant(name: str) -> Recipe:
+    """A recipe that is tried where another fails, by its name.
+
+    Raises:
+        KeyError: no such variant.
+    """
+    return {recipe.name: recipe for tried in FALLBACKS.values() for recipe in tried}[name]

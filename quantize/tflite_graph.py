@@ -82,6 +82,15 @@ class TfliteGraph:
             op = self.producer(int(op.inputs[0]))
         return op
 
+    def readers(self, tensor: int) -> Iterator[Any]:
+        """The operators that compute with a tensor's values, wherever these are moved to."""
+        for op in self.operators:
+            if tensor in op.inputs:
+                if self.kind(op) in _MOVES:
+                    yield from self.readers(int(op.outputs[0]))
+                else:
+                    yield op
+
     def upstream(self, op: Any) -> list[Any]:
         """The operators that what `op` computes depends on, without itself."""
         found: dict[int, Any] = {}

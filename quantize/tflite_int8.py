@@ -31,9 +31,9 @@ from quantize.tflite_graph import TfliteGraph
 
 Ranges = dict[str, TensorRange]
 
-# The quantiser chooses operators by the names of their results: ours that shall be integer begin with this
-# while it works.
-_MARK = "integer:"
+# The quantiser chooses operators by the names of their results: ours that shall be integer begin with one of
+# these while it works.
+_STATIC, _DYNAMIC = "static:", "dynamic:"
 _NOT_CODED = f"^(?!{CODED})"
 
 
@@ -69,11 +69,9 @@ def quantize_tflite(
     if recipe.needs_ranges and calibration is not None:
         ranges = measure_ranges(source, calibration)
     forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
-    floats = {*keep_float, *(form.number for form in forms if form.form == "float")}
+    numbers = {form: {one.number for one in forms if one.form == form} for form in ("float", "dynamic")}
     for graph in graphs:
-        for number in integer_operators(graph, recipe, floats):
-            for tensor in graph.operators[number].outputs:
-                graph.rename(tensor, _MARK + graph.name(tensor))
+        _mark(graph, recipe, {*keep_float, *numbers["float"]}, numbers["dynamic"])
     with tempfile.TemporaryDirectory() as scratch:
         marked = Path(scratch) / "marked.tflite"
         marked.write_bytes(fb.convert_object_to_bytearray(model))
@@ -81,13 +79,13 @@ def quantize_tflite(
         operation = qtyping.TFLOperationName
         if recipe.static_ranges:
             work.add_static_config(
-                f"^{_MARK}",
+                f"^{_STATIC}",
                 operation.ALL_SUPPORTED,
                 activation_num_bits=recipe.activation_bits,
                 weight_num_bits=8,
             )
-        else:
-            work.add_dynamic_config(f"^{_MARK}", operation.ALL_SUPPORTED, num_bits=8)
+        if not recipe.static_ranges or numbers["dynamic"]:
+            work.add_dynamic_config(f"^{_DYNAMIC}", operation.ALL_SUPPORTED, num_bits=8)
         if recipe.embeddings == "int8-rows":
             work.add_dynamic_config(_NOT_CODED, operation.EMBEDDING_LOOKUP, num_bits=8)
         else:
@@ -97,8 +95,20 @@ def quantize_tflite(
             found = _quantiser_ranges(work, graphs, calibration, ranges)
         # Not by its export_model, which writes through a memory map: a full disk would then end the process.
         target.write_bytes(work.quantize(found, enable_progress_report=False).quantized_model)
-    _finish(target, dynamic=not recipe.static_ranges)
+    _finish(target, dynamic=not recipe.static_ranges or bool(numbers["dynamic"]))
     return forms
+
+
+def _mark(graph: TfliteGraph, recipe: Recipe, floats: Collection[int], dynamic: Collection[int]) -> None:
+    """Rename the results of integer operators; `dynamic` are the products with ranges found at run time."""
+    usual = _STATIC if recipe.static_ranges else _DYNAMIC
+    rows = {id(product) for number, product in enumerate(products(graph)) if number in dynamic}
+    static = integer_operators(graph, recipe, {*floats, *dynamic} if recipe.static_ranges else floats)
+    for place, op in enumerate(graph.operators):
+        if place in static or id(op) in rows:
+            mark = _DYNAMIC if id(op) in rows else usual
+            for tensor in op.outputs:
+                graph.rename(tensor, mark + graph.name(tensor))
 
 
 def _drop_signature(model: Any, name: str) -> None:
@@ -158,12 +168,25 @@ def product_forms(
     whole = products(graph)
     integer = {number: whole[number] for number in _integer_products(graph, recipe)}
     found = {number: _decibels(model, graph, op, ranges, recipe) for number, op in integer.items()}
-    floats = {*keep_float, *too_noisy(found, recipe.noise_limit_db)}
-    usual = "static" if recipe.static_ranges else "dynamic"
+    form = dict.fromkeys(integer, "static" if recipe.static_ranges else "dynamic")
+    form |= dict.fromkeys(_into_sums(graph, recipe) if recipe.dynamic_into_sums else (), "dynamic")
+    form |= dict.fromkeys({*keep_float, *too_noisy(found, recipe.noise_limit_db)}, "float")
     return tuple(
-        ProductForm(number, graph.name(op.outputs[0]), "float" if number in floats else usual, found[number])
+        ProductForm(number, graph.name(op.outputs[0]), form[number], found[number])
         for number, op in integer.items()
     )
+
+
+def _into_sums(graph: TfliteGraph, recipe: Recipe) -> list[int]:
+    """Numbers of integer products that read floats and whose results are only added to floats."""
+    whole, integer = products(graph), _integer_products(graph, recipe)
+    computed = {id(whole[number]) for number in integer}
+    return [
+        number
+        for number in integer
+        if id(graph.origin(graph.producer(int(whole[number].inputs[0])))) not in computed
+        and all(graph.kind(reader) == "ADD" for reader in graph.readers(int(whole[number].outputs[0])))
+    ]
 
 
 def _integer_products(graph: TfliteGraph, recipe: Recipe) -> list[int]:
@@ -268,7 +291,7 @@ def _quantiser_ranges(
 
 
 def _unmarked(name: str) -> str:
-    return name.replace(_MARK, "")
+    return name.removeprefix(_STATIC).removeprefix(_DYNAMIC)
 
 
 def _finish(path: Path, *, dynamic: bool) -> None:

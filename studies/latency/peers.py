@@ -38,6 +38,8 @@ COMPARED = {
         ("tfconverter-fp32", "ours-fp32", "time"),
         ("litert-dynamic", "ours-dynamic", "time"),
         ("litert-dynamic", "ours-int8", "time"),
+        ("litert-dynamic", "ours-int8-mixed", "time"),
+        ("ours-int8", "ours-int8-mixed", "time"),
     ),
     "onnx": (
         ("ours-onnx-fp32", "ours-onnx-int8", "time"),

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
+from quantize.recipes import Recipe, find_recipe, find_variant
 from studies.common.script import run
 
 HERE = Path(__file__).resolve().parent
@@ -28,8 +29,17 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 # Artefacts by runtime: ours as `mobilebert export` makes them, the peers as peer_converters.py does.
 OURS = {
-    "tflite": {"ours-fp32": "none", "ours-int8": "int8", "ours-dynamic": "dynamic"},
-    "onnx": {"ours-onnx-fp32": "none", "ours-onnx-int8": "int8", "ours-onnx-dynamic": "dynamic"},
+    "tflite": {
+        "ours-fp32": find_recipe("tflite", "none"),
+        "ours-int8": find_recipe("tflite", "int8"),
+        "ours-int8-mixed": find_variant("tflite-int8-mixed"),
+        "ours-dynamic": find_recipe("tflite", "dynamic"),
+    },
+    "onnx": {
+        "ours-onnx-fp32": find_recipe("onnx", "none"),
+        "ours-onnx-int8": find_recipe("onnx", "int8"),
+        "ours-onnx-dynamic": find_recipe("onnx", "dynamic"),
+    },
 }
 PEERS = {
     "tflite": ("litert-fp32", "litert-int8", "litert-dynamic", "tfconverter-fp32", "tfconverter-int8"),
@@ -73,28 +83,28 @@ def convert_ours(runtime: str) -> None:
     from mobilebert_export.export_request import ExportRequest
     from mobilebert_export.writing import quantise, write_float
     from mobilebert_runtime.card import Bucket
-    from quantize.recipes import find_recipe
 
     calibration = dict(np.load(FOLDER / "calibration.npz"))
     file, lengths = f"model.{runtime}", (Bucket(SEQ_LEN, "main" if runtime == "tflite" else None),)
 
-    def to_float(quant: str, out: Path) -> None:
-        recipe = find_recipe(runtime, quant)
+    def to_float(recipe: Recipe, out: Path) -> None:
         rewritten = rewrite(models.load_pretrained(MODEL), recipe, calibration, calibration)
         if recipe.weights == "int8":
             rewritten = rounded(rewritten, recipe, calibration)
-        write_float(rewritten.network, out, ExportRequest(out=out, target=runtime, quant=quant), lengths)
+        request = ExportRequest(out=out, target=runtime, quant=recipe.quant)
+        write_float(rewritten.network, out, request, lengths)
 
-    def to_integers(quant: str, source: Path, out: Path) -> None:
-        quantise(source, out, find_recipe(runtime, quant), calibration)
+    def to_integers(recipe: Recipe, source: Path, out: Path) -> None:
+        quantise(source, out, recipe, calibration)
 
-    for name, quant in OURS[runtime].items():
+    for name, recipe in OURS[runtime].items():
         # What is quantised is rewritten for its recipe.
-        source = FOLDER / name / file if quant == "none" else FOLDER / f"float-for-{name}.{runtime}"
-        _once(source, partial(to_float, quant))
-        if quant != "none":
-            _once(FOLDER / name / file, partial(to_integers, quant, source))
-        describe(FOLDER / name, runtime, quant)
+        plain = recipe.quant == "none"
+        source = FOLDER / name / file if plain else FOLDER / f"float-for-{name}.{runtime}"
+        _once(source, partial(to_float, recipe))
+        if not plain:
+            _once(FOLDER / name / file, partial(to_integers, recipe, source))
+        describe(FOLDER / name, runtime, recipe.quant)
 
 
 def write_weights(directory: Path) -> None:

@@ -48,7 +48,7 @@ def choice(passes, first=INT8, write=lambda recipe: Written()):
 
 def test_the_first_recipe_that_passes_is_taken_and_no_slower_one_is_tried():
     ladders = (
-        ["tflite-int8", "tflite-int8-dynamic", "tflite-int8-dynamic-mixed"],
+        ["tflite-int8", "tflite-int8-mixed", "tflite-int8-dynamic", "tflite-int8-dynamic-mixed"],
         [
             "onnx-int8",
             "onnx-int8-mixed",
@@ -122,7 +122,7 @@ def test_what_leaves_room_changes_few_decisions_and_logits_little():
 def test_where_none_passes_every_recipe_is_named_with_its_failures():
     with pytest.raises(VerificationError, match="300 pairs") as caught:
         choice(None)
-    for name in ("tflite-int8", "tflite-int8-dynamic", "tflite-int8-dynamic-mixed"):
+    for name in ("tflite-int8", "tflite-int8-mixed", "tflite-int8-dynamic", "tflite-int8-dynamic-mixed"):
         assert f"{name}: {name} is bad" in str(caught.value)
 
 
@@ -162,10 +162,24 @@ def test_four_bit_weights_are_tried_with_recipes_that_keep_them_alone():
     assert layers > 1
     tried, left_out = recipes_of(network, INT8, budget=False)
     assert [one.name for one in tried] == ["tflite-int8-dynamic", "tflite-int8-dynamic-mixed"]
-    assert [(one.recipe, one.outcome) for one in left_out] == [("tflite-int8", "is not tried")]
-    assert f"four-bit weights of {layers} layers" in left_out[0].failures[0]
-    tried, left_out = recipes_of(randomise(build(tiny("bert-base"))), INT8, budget=False)
-    assert (tried, left_out) == (recipes.recipes_to_try(INT8), ())
+    assert [(one.recipe, one.outcome) for one in left_out] == [
+        ("tflite-int8", "is not tried"),
+        ("tflite-int8-mixed", "is not tried"),
+    ]
+    for one in left_out:
+        assert f"four-bit weights of {layers} layers" in one.failures[0]
+
+
+@pytest.mark.parametrize("architecture", ["bert-base", "mobilebert"])
+def test_dynamic_ranges_among_static_ones_are_for_networks_without_layer_norm(architecture):
+    tried, left_out = recipes_of(randomise(build(tiny(architecture))), INT8, budget=False)
+    every = recipes.recipes_to_try(INT8)
+    if architecture == "mobilebert":
+        assert (tried, left_out) == (every, ())
+        return
+    assert [one.recipe for one in left_out] == ["tflite-int8-mixed"]
+    assert "has LayerNorm" in left_out[0].failures[0]
+    assert tried == tuple(one for one in every if one.name != "tflite-int8-mixed")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +191,9 @@ def test_four_bit_weights_are_tried_with_what_was_asked_for_where_no_recipe_keep
 
 
 def test_under_an_accuracy_budget_four_bit_weights_are_tried_with_static_ranges():
-    assert recipes_of(of_four_bits()[0], INT8, budget=True) == (recipes.recipes_to_try(INT8), ())
+    tried, left_out = recipes_of(of_four_bits()[0], INT8, budget=True)
+    assert [one.recipe for one in left_out] == ["tflite-int8-mixed"]
+    assert tried[0] == INT8
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +204,7 @@ def calibration():
 
 def test_noisy_linear_layers_of_onnx_get_dynamic_ranges_and_all_others_stay_static(tmp_path, calibration):
     """What the forms say is what the file holds."""
-    mixed = recipes.FALLBACKS["onnx-int8"][0]
+    mixed = recipes.find_variant("onnx-int8-mixed")
     source = small_matcher.artefact("onnx", "none") / "model.onnx"
     every = quantize_onnx(source, tmp_path / "a.onnx", replace(mixed, noise_limit_db=None), calibration)
     assert {form.form for form in every} == {"static"}
@@ -209,9 +225,44 @@ def test_noisy_linear_layers_of_onnx_get_dynamic_ranges_and_all_others_stay_stat
     assert set(made.values()) == {"static", "dynamic"}
 
 
+def test_what_is_only_added_to_floats_has_dynamic_ranges_and_is_not_rounded(tmp_path, calibration):
+    """Against the file: static layers read and give int8, the others float, and all of them have readers."""
+    mixed, static = recipes.find_variant("tflite-int8-mixed"), recipes.RECIPES["tflite-int8"]
+    source = small_matcher.artefact("tflite", "none") / "model.tflite"
+    made = tmp_path / "made.tflite"
+    forms = quantize_tflite(source, made, mixed, calibration)
+    every = quantize_tflite(source, tmp_path / "static.tflite", static, calibration)
+    assert {form.form for form in every} == {"static"}
+    assert [form.number for form in forms] == [form.number for form in every]
+    graph, kinds = TfliteGraph.read(made), types_by_tensor(made)
+    in_file = products(graph)
+    per_layer = [f"Layer_{layer}/" for layer in range(small_matcher.CONFIG.num_hidden_layers)]
+    dynamic = {form.name for form in forms if form.form == "dynamic"}
+    for layer in per_layer:  # the bottleneck's input, attention's output and the layer's own
+        own = sorted(name.partition(layer)[2] for name in dynamic if layer in name)
+        assert [name.partition("/")[0] for name in own] == [
+            "Projection_bottleneck",
+            "Projection_output",
+            "_Bottleneck_bottleneck",
+        ]
+    for form in forms:
+        op = in_file[form.number]
+        wanted = "int8" if form.form == "static" else "float32"
+        assert {kinds[int(op.inputs[0])], kinds[int(op.outputs[0])]} == {wanted}
+        assert kinds[int(op.inputs[1])] == "int8"
+    assert {graph.version(op) for op in in_file if graph.kind(op) == "FULLY_CONNECTED"} >= {12}
+
+
+def types_by_tensor(path):
+    from ai_edge_litert.interpreter import Interpreter
+
+    details = Interpreter(str(path)).get_tensor_details()
+    return {detail["index"]: np.dtype(detail["dtype"]).name for detail in details}
+
+
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 def test_noisy_layers_among_dynamic_ones_stay_float(tmp_path, calibration, target):
-    last = recipes.FALLBACKS[f"{target}-int8"][-1]
+    last = recipes.find_variant(f"{target}-int8-dynamic-mixed")
     quantise = {"tflite": quantize_tflite, "onnx": quantize_onnx}[target]
     source = small_matcher.artefact(target, "none") / f"model.{target}"
     made = tmp_path / f"made.{target}"
@@ -229,11 +280,7 @@ def test_noisy_layers_among_dynamic_ones_stay_float(tmp_path, calibration, targe
         assert kept >= {form.name for form in forms if form.form == "float"}
         assert not kept & {form.name for form in forms if form.form == "dynamic"}
         return
-    from ai_edge_litert.interpreter import Interpreter
-
-    details = Interpreter(str(made)).get_tensor_details()
-    kinds = {detail["index"]: np.dtype(detail["dtype"]).name for detail in details}
-    in_file = products(TfliteGraph.read(made))
+    kinds, in_file = types_by_tensor(made), products(TfliteGraph.read(made))
     for form in forms:
         weights = kinds[int(in_file[form.number].inputs[1])]
         assert weights == ("float32" if form.number in floats else "int8")
@@ -300,7 +347,7 @@ def test_an_artefact_made_by_a_fallback_says_so(tmp_path, monkeypatch):
     report = small_matcher.report("tflite", "int8", tmp_path / "out")
     card, recipe = (json.loads((tmp_path / "out" / name).read_text()) for name in ("io.json", "recipe.json"))
     assert calls == [0, len(card["buckets"])], "PyTorch's outputs are known the second time"
-    assert report["recipe"] == recipe["recipe"]["name"] == "tflite-int8-dynamic"
+    assert report["recipe"] == recipe["recipe"]["name"] == "tflite-int8-mixed"
     assert recipe["tried"] == report["recipes_tried"]
     found = {"recipe": "tflite-int8", "failures": ["made to fail"], "outcome": "does not pass"}
     assert recipe["tried"] == [found]
