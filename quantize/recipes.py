@@ -242,7 +242,11 @@ _TFLITE_ROWS = replace(
 )
 _ONNX_ROWS = replace(RECIPES["onnx-dynamic"], quant="int8", variant="dynamic")
 _TFLITE_MIXED = replace(
-    RECIPES["tflite-int8"], variant="mixed", dynamic_into_sums=True, minimum_runtime=_TFLITE_DYNAMIC
+    RECIPES["tflite-int8"],
+    variant="mixed",
+    dynamic_into_sums=True,
+    float_embedding_layer=False,
+    minimum_runtime=_TFLITE_DYNAMIC,
 )
 # What int8 tries when a recipe fails verification, the fastest first.
 FALLBACKS: dict[str, tuple[Recipe, ...]] = {

@@ -102,13 +102,12 @@ def quantize_tflite(
 def _mark(graph: TfliteGraph, recipe: Recipe, floats: Collection[int], dynamic: Collection[int]) -> None:
     """Rename the results of integer operators; `dynamic` are the products with ranges found at run time."""
     usual = _STATIC if recipe.static_ranges else _DYNAMIC
+    marks = dict.fromkeys(integer_operators(graph, recipe, {*floats, *dynamic}), usual)
     rows = {id(product) for number, product in enumerate(products(graph)) if number in dynamic}
-    static = integer_operators(graph, recipe, {*floats, *dynamic} if recipe.static_ranges else floats)
-    for place, op in enumerate(graph.operators):
-        if place in static or id(op) in rows:
-            mark = _DYNAMIC if id(op) in rows else usual
-            for tensor in op.outputs:
-                graph.rename(tensor, mark + graph.name(tensor))
+    marks |= {place: _DYNAMIC for place, op in enumerate(graph.operators) if id(op) in rows}
+    for place, mark in marks.items():
+        for tensor in graph.operators[place].outputs:
+            graph.rename(tensor, mark + graph.name(tensor))
 
 
 def _drop_signature(model: Any, name: str) -> None:
