@@ -15,6 +15,7 @@ from torch import nn
 
 from mobilebert_export.tflite_conversion import Graph, convert
 from mobilebert_export.tflite_fixed_weights import fixed_weights, unfold
+from mobilebert_export.tflite_reshapes import keep_batch_axis
 from mobilebert_runtime.card import OUTPUT_NAME, PACKED_SIGNATURE, Bucket
 from models.layers import input_names
 from models.packed_candidates import packed_candidates
@@ -49,6 +50,7 @@ def write_float_tflite(
         file = convert(graphs)
     _name_tensors(file, names)
     unfold(file, fixed_weights(model))
+    keep_batch_axis(file)
     write_compact(file, path)
 
 

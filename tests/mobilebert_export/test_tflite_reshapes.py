@@ -1,0 +1,114 @@
+"""With the batch axis throughout a .tflite file has fewer operators and the same numbers, bit for bit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from mobilebert_export import tflite_writer
+from mobilebert_runtime.card import INPUT_NAMES, PACKED_SIGNATURE, Bucket
+from models import build
+from models.embedding_matcher import EmbeddingMatcher
+from quantize.tflite_graph import TfliteGraph
+from tests.helpers.tiny_networks import randomise, tiny
+from tests.models.test_embedding_matcher import matcher
+
+pytest.importorskip("litert_torch")
+
+BUCKETS = (Bucket(24, "seq_24"), Bucket(8, "seq_8"))
+
+
+def converted(network, folder, *, keep):
+    with pytest.MonkeyPatch.context() as patch:
+        if not keep:
+            patch.setattr(tflite_writer, "keep_batch_axis", lambda file: None)
+        path = folder / f"{keep}.tflite"
+        outputs = ("logits", "embedding") if isinstance(network, EmbeddingMatcher) else ("logits",)
+        tflite_writer.write_float_tflite(network, path, BUCKETS, outputs)
+    return path
+
+
+def graphs(path):
+    from ai_edge_litert.tools import flatbuffer_utils
+
+    return {graph.signature: graph for graph in TfliteGraph.all_of(flatbuffer_utils.read_model(str(path)))}
+
+
+def answers(path, signature, length):
+    from ai_edge_litert.interpreter import Interpreter
+
+    random = np.random.default_rng(length)
+    mask = (np.arange(length) < length - 3)[None].astype(np.int32)
+    ids = random.integers(1, 60, (1, length)).astype(np.int32) * mask
+    types = (np.arange(length) >= length // 2)[None].astype(np.int32) * mask
+    runner = Interpreter(str(path), num_threads=1).get_signature_runner(signature)
+    known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+    return runner(**{name: known[name] for name in runner.get_input_details()})
+
+
+SLOW = [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("bert-base", "albert-base", "embedding matcher")
+]
+
+
+@pytest.mark.parametrize("name", ["mobilebert", *SLOW])
+def test_the_numbers_are_those_of_the_converters_graphs(tmp_path, name):
+    network = matcher() if name == "embedding matcher" else randomise(build(tiny(name)))
+    before, after = (converted(network.eval(), tmp_path, keep=keep) for keep in (False, True))
+    kinds = {}
+    for path in (before, after):
+        found = graphs(path)
+        kinds[path] = [[graph.kind(op) for op in graph.operators] for graph in found.values()]
+    assert (PACKED_SIGNATURE in found) == (name == "embedding matcher")
+    for old, new in zip(kinds[before], kinds[after], strict=True):
+        assert new.count("RESHAPE") < old.count("RESHAPE")
+        assert [kind for kind in new if kind != "RESHAPE"] == [kind for kind in old if kind != "RESHAPE"]
+    for signature in found:
+        length = 8 if signature == "seq_8" else 24
+        old, new = (answers(path, signature, length) for path in (before, after))
+        assert old.keys() == new.keys()
+        for output, values in old.items():
+            np.testing.assert_array_equal(new[output], values)
+
+
+def test_linear_layers_and_products_read_and_give_the_batch_axis(tmp_path):
+    path = converted(randomise(build(tiny("mobilebert"))).eval(), tmp_path, keep=True)
+    for graph in graphs(path).values():
+        products = []
+        for op in graph.operators:
+            read, result = graph.shape(op.inputs[0]), graph.shape(op.outputs[0])
+            if graph.kind(op) == "FULLY_CONNECTED" and int(op.outputs[0]) not in graph.outputs:
+                assert len(read) == len(result)
+                assert op.builtinOptions.keepNumDims
+            if graph.kind(op) == "BATCH_MATMUL":
+                products.append(len(result))
+        assert products == [4] * 6
+
+
+class Stacked(nn.Module):
+    """Two results of a linear layer one upon the other: what reads them counts axes."""
+
+    config = SimpleNamespace(input_names=INPUT_NAMES)
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.words, self.linear, self.last = nn.Embedding(60, 8), nn.Linear(8, 6), nn.Linear(6, 2)
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        rows = self.linear(self.words(input_ids))[0]  # (S, 6)
+        return self.last(torch.cat([rows, 2 * rows], 0))
+
+
+def test_what_is_read_by_an_operator_that_counts_axes_stays_as_it_is(tmp_path):
+    network = Stacked().eval()
+    before, after = (converted(network, tmp_path, keep=keep) for keep in (False, True))
+    for path in (before, after):
+        graph = graphs(path)["seq_24"]
+        joined = next(op for op in graph.operators if graph.kind(op) == "CONCATENATION")
+        assert [graph.shape(tensor) for tensor in joined.inputs] == [[24, 6], [24, 6]]
+    old, new = (answers(path, "seq_24", 24) for path in (before, after))
+    for output, values in old.items():
+        np.testing.assert_array_equal(new[output], values)
