@@ -134,15 +134,15 @@ class _Graph:
         elif kind == _RESHAPE:
             if writer.builtinOptions is not None:
                 writer.builtinOptions.newShape = shape
-            writer.inputs = np.array([int(writer.inputs[0]), self._constant(writer, shape)], np.int32)
+            writer.inputs = np.array([int(writer.inputs[0]), self._shape_of(writer, shape)], np.int32)
 
-    def _constant(self, reshape: Any, shape: Any) -> int:
-        """A new shape tensor: reshapes may share theirs."""
-        old = self._graph.tensors[int(reshape.inputs[1])]
+    def _shape_of(self, reshape: Any, shape: Any) -> int:
+        """A shape tensor of a reshape's own: several may share one."""
+        old, result = (self._graph.tensors[int(t)] for t in (reshape.inputs[1], reshape.outputs[0]))
         new, buffer = type(old)(), type(self._file.buffers[0])()
         buffer.data = np.frombuffer(shape.tobytes(), np.uint8)
         self._file.buffers.append(buffer)
-        new.type, new.name, new.isVariable = old.type, f"{old.name.decode()};batch".encode(), False
+        new.type, new.name, new.isVariable = old.type, result.name + b";shape", False
         new.shape, new.buffer = np.array(shape.shape, np.int32), len(self._file.buffers) - 1
         self._graph.tensors.append(new)
         return len(self._graph.tensors) - 1

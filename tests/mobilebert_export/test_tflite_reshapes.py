@@ -62,6 +62,11 @@ def test_the_numbers_are_those_of_the_converters_graphs(tmp_path, name):
         found = graphs(path)
         kinds[path] = [[graph.kind(op) for op in graph.operators] for graph in found.values()]
     assert (PACKED_SIGNATURE in found) == (name == "embedding matcher")
+    names = []
+    for graph in found.values():
+        tensors = {int(tensor) for op in graph.operators for tensor in (*op.inputs, *op.outputs)} - {-1}
+        names += [graph.name(tensor) for tensor in tensors]
+    assert len(set(names)) == len(names), "ranges are kept by name"
     for old, new in zip(kinds[before], kinds[after], strict=True):
         assert new.count("RESHAPE") < old.count("RESHAPE")
         assert [kind for kind in new if kind != "RESHAPE"] == [kind for kind in old if kind != "RESHAPE"]
