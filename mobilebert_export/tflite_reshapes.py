@@ -177,8 +177,8 @@ class _Graph:
         places = {old: new for new, old in enumerate(sorted(used))}
         graph.tensors = [graph.tensors[old] for old in sorted(used)]
 
-        def moved(tensors: Any) -> Any:
-            return np.array([places.get(int(tensor), -1) for tensor in tensors], np.int32)
+        def moved(tensors: Any) -> list[int]:
+            return [places.get(int(tensor), -1) for tensor in tensors]
 
         for op in graph.operators:
             op.inputs, op.outputs = moved(op.inputs), moved(op.outputs)

@@ -16,7 +16,7 @@ from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, VOCABUL
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.product_noise import ProductForm
-from quantize.recipes import Recipe
+from quantize.recipes import Recipe, find_recipe
 
 
 def write_float(
@@ -30,7 +30,8 @@ def write_float(
     if request.target == "tflite":
         from mobilebert_export.tflite_writer import write_float_tflite
 
-        write_float_tflite(network, path, buckets, outputs)
+        in_16_bits = find_recipe(request.target, request.quant).activation_bits == 16
+        write_float_tflite(network, path, buckets, outputs, batch_axis=not in_16_bits)
     else:
         from mobilebert_export.onnx_writer import write_float_onnx
 

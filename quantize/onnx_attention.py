@@ -2,7 +2,8 @@
 
 `MultiHeadAttention` parts heads, multiplies, masks, takes the softmax and joins heads in one kernel, in float
 as before (decision 011). It takes a mask of tokens as ONNX Runtime 1.17 knows it, 1 or 0 a token. Attention
-with another mask, of relative positions or of texts that do not see each other, stays as it is.
+with another mask, of relative positions or of texts that do not see each other, stays as it is. So does that
+of a last layer in which one token asks: ONNX Runtime 1.17 answers wrongly where queries are fewer than keys.
 """
 
 from __future__ import annotations
@@ -133,6 +134,8 @@ class _Finder:
         nodes = (*inside, transposed, joined)
         if any(len(self.read.get(node.output[0], ())) != 1 for node in nodes[:-1]):
             return None
+        if self._tokens(query[0]) is None or self._tokens(query[0]) != self._tokens(key[0]):
+            return None
         return _Attention(query[0], key[0], value[0], mask, query[2], scale, nodes)
 
     def _heads(self, name: str, order: list[int]) -> tuple[str, tuple[Any, Any], int] | None:
@@ -158,6 +161,13 @@ class _Finder:
         if name not in self.constants or self.values(self.constants[name]).size != 1:
             return None
         return float(self.values(self.constants[name]).reshape(()))
+
+    def _tokens(self, name: str) -> tuple[int, str] | None:
+        """Length of the second axis of (B, S, H), as a number or by its name; None where it is not known."""
+        if name not in self.shapes or len(self.shapes[name].type.tensor_type.shape.dim) != 3:
+            return None
+        axis = self.shapes[name].type.tensor_type.shape.dim[1]
+        return (axis.dim_value, axis.dim_param) if axis.dim_value or axis.dim_param else None
 
     def _hides_tokens(self, name: str) -> bool:
         """Whether a tensor is (B, 1, 1, S)."""

@@ -41,11 +41,12 @@ def write_compact(model: Any, path: Path) -> None:
                 options = sorted((name, _values(value)) for name, value in vars(op.builtinOptions).items())
                 named = (type(op.builtinOptions).__name__, *options)
                 op.builtinOptions = parts.setdefault(named, _Once(op.builtinOptions))
-    used = {tensor.buffer for graph in model.subgraphs for tensor in graph.tensors}
-    used |= {entry.buffer for entry in model.metadata or ()}
-    for number, buffer in enumerate(model.buffers):
-        if number not in used:
-            buffer.data = None
+    holders = [tensor for graph in model.subgraphs for tensor in graph.tensors] + list(model.metadata or ())
+    used = sorted({0, *(holder.buffer for holder in holders)})  # 0 is what has no data
+    places = {old: new for new, old in enumerate(used)}
+    for holder in holders:
+        holder.buffer = places[holder.buffer]
+    model.buffers = [model.buffers[number] for number in used]
     builder = _builder()(1024)
     builder.Finish(model.Pack(builder), file_identifier=_IDENTIFIER)
     path.write_bytes(builder.Output())

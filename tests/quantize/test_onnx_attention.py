@@ -9,11 +9,13 @@ import pytest
 import torch
 
 from android_bench import model_facts
+from mobilebert_export.exact_rewrites import rewrite
 from mobilebert_export.onnx_writer import write_float_onnx
 from mobilebert_runtime.card import Bucket
 from models import load_pretrained
 from models.layers import encoder_of, input_names
 from quantize.onnx_attention import RUNTIME, fuse_attention
+from quantize.recipes import find_recipe
 from tests.helpers.model_directories import TOKENIZERS, model_directory
 from tests.models.test_embedding_matcher import matcher
 
@@ -82,6 +84,21 @@ def test_every_layer_is_replaced_and_answers_stay(kind, lengths, model, tmp_path
         np.testing.assert_allclose(found, wanted.numpy(), atol=1e-4)
     if len(lengths) == 1:
         assert model_facts._read_onnx(made, LENGTH)[1] == model_facts._read_onnx(path, LENGTH)[1]
+
+
+@pytest.mark.parametrize("lengths", [(LENGTH,), (8, LENGTH)], ids=["fixed", "free"])
+def test_a_layer_in_which_one_token_asks_stays(lengths, model, tmp_path) -> None:
+    """As an export leaves the last layer of a classifier."""
+    names = tuple(input_names(model("bert")))
+    proof = batch(names, 3, LENGTH)
+    network = rewrite(model("bert"), find_recipe("onnx", "none"), proof, None).network
+    path = tmp_path / "plain.onnx"
+    write_float_onnx(network, path, tuple(Bucket(length) for length in lengths), 18)
+    made, count = fused(path)
+    assert count == len(encoder_of(network).layers) - 1 > 0
+    assert [node.op_type for node in onnx.load(made).graph.node].count("Softmax") == 1
+    inputs = batch(names, 1 if len(lengths) == 1 else 3, LENGTH)
+    np.testing.assert_allclose(answers(made, inputs), answers(path, inputs), atol=1e-5)
 
 
 def test_masks_of_pairs_of_tokens_stay_as_they_are(model, tmp_path) -> None:
