@@ -98,14 +98,14 @@ def _coded_lookup(model: Any, graph: Any, op: Any, words: WordCodes, buffers: li
     table.shape = np.array([entries, groups], np.int32)
     begins = tensor("begins", kind.INT32, [groups], buffers[1])
     codebook = tensor("codebook", kind.INT8, [groups * ENTRIES, size], buffers[2], words.scale)
-    flat = _shape_constant(model, [count * groups])
+    flat = shape_constant(model, [count * groups])
     own = tensor("own", kind.UINT8, [count, groups])
     whole = tensor("whole", kind.INT32, [count, groups])
     places = tensor("places", kind.INT32, [count, groups])
     row = tensor("row", kind.INT32, [count * groups])
     parts = tensor("parts", kind.FLOAT32, [count * groups, size])
     long = tensor("flat", kind.INT32, [1], flat)
-    back = tensor("shape", kind.INT32, [2], _shape_constant(model, [count, groups * size]))
+    back = tensor("shape", kind.INT32, [2], shape_constant(model, [count, groups * size]))
     cast = made(schema.CastOptionsT, inDataType=kind.UINT8, outDataType=kind.INT32)
     return [
         operator(
@@ -123,7 +123,7 @@ def _coded_lookup(model: Any, graph: Any, op: Any, words: WordCodes, buffers: li
     ]
 
 
-def _shape_constant(model: Any, shape: list[int]) -> int:
+def shape_constant(model: Any, shape: list[int]) -> int:
     """A new buffer that holds a shape."""
     from ai_edge_litert import schema_py_generated as schema
 

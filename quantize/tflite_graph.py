@@ -1,5 +1,6 @@
 """A .tflite file as a graph: which operator writes a tensor, and what precedes and follows it."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,10 @@ class TfliteGraph:
         self._tensors = graph.tensors
         self.operators = list(graph.operators)
         self._producer = {int(t): op for op in self.operators for t in op.outputs}
+        self._readers: defaultdict[int, list[Any]] = defaultdict(list)
+        for op in self.operators:
+            for tensor in op.inputs:
+                self._readers[int(tensor)].append(op)
         self.signature: str = signature.signatureKey.decode()
         self.inputs = [int(tensor) for tensor in graph.inputs]
         self.outputs = [int(tensor) for tensor in graph.outputs]
@@ -82,14 +87,17 @@ class TfliteGraph:
             op = self.producer(int(op.inputs[0]))
         return op
 
-    def readers(self, tensor: int) -> Iterator[Any]:
+    def readers(self, tensor: int) -> list[Any]:
+        """The operators that read a tensor."""
+        return self._readers[tensor]
+
+    def users(self, tensor: int) -> Iterator[Any]:
         """The operators that compute with a tensor's values, wherever these are moved to."""
-        for op in self.operators:
-            if tensor in op.inputs:
-                if self.kind(op) in _MOVES:
-                    yield from self.readers(int(op.outputs[0]))
-                else:
-                    yield op
+        for op in self.readers(tensor):
+            if self.kind(op) in _MOVES:
+                yield from self.users(int(op.outputs[0]))
+            else:
+                yield op
 
     def upstream(self, op: Any) -> list[Any]:
         """The operators that what `op` computes depends on, without itself."""

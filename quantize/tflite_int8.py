@@ -70,6 +70,7 @@ def quantize_tflite(
         ranges = measure_ranges(source, calibration)
     forms = product_forms(model, graphs[0], recipe, ranges, keep_float)
     numbers = {form: {one.number for one in forms if one.form == form} for form in ("float", "dynamic")}
+    dynamic = not recipe.static_ranges or bool(numbers["dynamic"])
     for graph in graphs:
         _mark(graph, recipe, {*keep_float, *numbers["float"]}, numbers["dynamic"])
     with tempfile.TemporaryDirectory() as scratch:
@@ -84,7 +85,7 @@ def quantize_tflite(
                 activation_num_bits=recipe.activation_bits,
                 weight_num_bits=8,
             )
-        if not recipe.static_ranges or numbers["dynamic"]:
+        if dynamic:
             work.add_dynamic_config(f"^{_DYNAMIC}", operation.ALL_SUPPORTED, num_bits=8)
         if recipe.embeddings == "int8-rows":
             work.add_dynamic_config(_NOT_CODED, operation.EMBEDDING_LOOKUP, num_bits=8)
@@ -95,7 +96,7 @@ def quantize_tflite(
             found = _quantiser_ranges(work, graphs, calibration, ranges)
         # Not by its export_model, which writes through a memory map: a full disk would then end the process.
         target.write_bytes(work.quantize(found, enable_progress_report=False).quantized_model)
-    _finish(target, dynamic=not recipe.static_ranges or bool(numbers["dynamic"]))
+    _finish(target, dynamic=dynamic)
     return forms
 
 
@@ -168,7 +169,8 @@ def product_forms(
     integer = {number: whole[number] for number in _integer_products(graph, recipe)}
     found = {number: _decibels(model, graph, op, ranges, recipe) for number, op in integer.items()}
     form = dict.fromkeys(integer, "static" if recipe.static_ranges else "dynamic")
-    form |= dict.fromkeys(_into_sums(graph, recipe) if recipe.dynamic_into_sums else (), "dynamic")
+    if recipe.dynamic_into_sums:
+        form |= dict.fromkeys(_into_sums(graph, integer), "dynamic")
     form |= dict.fromkeys({*keep_float, *too_noisy(found, recipe.noise_limit_db)}, "float")
     return tuple(
         ProductForm(number, graph.name(op.outputs[0]), form[number], found[number])
@@ -176,15 +178,14 @@ def product_forms(
     )
 
 
-def _into_sums(graph: TfliteGraph, recipe: Recipe) -> list[int]:
-    """Numbers of integer products that read floats and whose results are only added to floats."""
-    whole, integer = products(graph), _integer_products(graph, recipe)
-    computed = {id(whole[number]) for number in integer}
+def _into_sums(graph: TfliteGraph, integer: Mapping[int, Any]) -> list[int]:
+    """Numbers of those of some products that read none of them and whose results are only added."""
+    computed = {id(op) for op in integer.values()}
     return [
         number
-        for number in integer
-        if id(graph.origin(graph.producer(int(whole[number].inputs[0])))) not in computed
-        and all(graph.kind(reader) == "ADD" for reader in graph.readers(int(whole[number].outputs[0])))
+        for number, op in integer.items()
+        if id(graph.origin(graph.producer(int(op.inputs[0])))) not in computed
+        and all(graph.kind(user) == "ADD" for user in graph.users(int(op.outputs[0])))
     ]
 
 
