@@ -179,8 +179,9 @@ def test_static_onnx_cannot_saturate_and_answers_as_signed_products_do():
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
     layers = [node for node in proto.graph.node if node.op_type == "MatMulIntegerToFloat"]
     floats = [node for node in proto.graph.node if node.op_type in ("MatMul", "Gemm")]
-    # Attention's products of two activations are float too, where they are not one operator of the runtime.
-    assert sum(node.input[1] in values for node in floats) == 1, "all but the last linear layer"
+    weighted = [node for node in floats if node.input[1] in values]
+    assert len(weighted) == 1, "all but the last linear layer"
+    assert len(floats) == 3, "and the two products of the last layer's attention"
     assert layers
     attention = sum(node.op_type == "MultiHeadAttention" for node in proto.graph.node)
     # In the last layer one token asks.

@@ -17,8 +17,6 @@ from quantize.tflite_graph import TfliteGraph
 from tests.helpers.tiny_networks import encoded, randomise, tiny
 from tests.models.test_embedding_matcher import matcher
 
-pytest.importorskip("litert_torch")
-
 BUCKETS = (Bucket(24, "seq_24"), Bucket(8, "seq_8"))
 
 
