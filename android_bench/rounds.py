@@ -24,7 +24,7 @@ import numpy as np
 from android_bench.worker import MIN_STEADY
 from mobilebert_runtime.errors import CheckError
 
-# A turn is about this long (s): short beside the machine's moods, long beside one inference.
+# A turn is about this long (s): short beside changes of the machine's speed, long beside one inference.
 TURN_S = 0.25
 # A worker that does not answer a line within this time (s) is stopped.
 ANSWER_LIMIT_S = 600.0
