@@ -186,9 +186,9 @@ def read_by_teachers(config: ShipConfig, console: Console) -> list[str]:
 
 
 def words_of(data: Path, texts: list[str]) -> list[str]:
-    """Words to correct by: of the corpora; of one's own file behind those of the shipped matcher."""
+    """Words to correct by: of corpora and texts; of one's own file beside those of the shipped matcher."""
     if data.is_dir():
-        return frequent_words(corpus_pieces([data / "corpora" / name for _, name, _ in CORPORA]))
+        return frequent_words(corpus_pieces([data / "corpora" / name for _, name, _ in CORPORA]), texts)
     shipped = find_directory(SPELLED_BY) / SPELLING_FILE
     return known_beside(shipped.read_text(encoding="utf-8").split(), frequent_words(texts))
 

@@ -1,14 +1,15 @@
-"""Misspelt words put right before a text becomes tokens: unknown words at one edit of a frequent one.
+"""Misspelt words put right before a text becomes tokens: unknown or rare ones at one edit of a frequent one.
 
-Standard library only. The idea is Norvig's ("How to Write a Spelling Corrector", 2007) with the rank in a
-corpus as the only model; where nothing lies at one edit the word stays as it is.
+Standard library only. A noisy channel (Kernighan, Church and Gale 1990; Norvig 2007) in whole numbers: how
+often a word occurs is taken to fall as its line in the list (Zipf), and each kind of edit has a factor that
+says how much rarer it is than a dropped, a doubled or two swapped letters. The word with the least product is
+the correction, where that product is small enough; elsewhere the word stays as it is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -16,20 +17,43 @@ from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.checked import read_text
 from mobilebert_runtime.errors import ArtefactError
 
-# Letters of a word that is looked at: nearly every string of three letters is at one edit of a word.
-SHORTEST, LONGEST = 4, 24
-# A capital within a text begins a name, and short names are at one edit of words.
-SHORTEST_CAPITALISED = 6
-CORRECTIONS = 20_000  # words of a list, the most frequent, that others are corrected to
+SHORTEST, LONGEST = 3, 24  # letters of a word that is looked at
+# A capital within a text begins a name, and names of three letters are at one edit of many words.
+SHORTEST_NAME = 4
+# The first lines of a list are never corrected. A word further down is one whose product is this many times
+# smaller than its own line: lists hold misspellings too, and rare words that are typed less often by intent
+# than by mistake.
+PROTECTED, RARER = 20_000, 50
+# The largest product is this times 2 for each letter up to the eighth: a string of few letters is at one edit
+# of some word by chance. A name counts as a letter shorter, for many names are in no list.
+REACH, REACHING = 1000, 8
+# Factors of edits. A slip to a key beside the one meant is that much rarer than a dropped, doubled or swapped
+# letter, any other letter replaced or added again; the first letter is seldom wrong.
+BESIDE, OTHER, FIRST = 2, 16, 2
 MOST_WORDS = 500_000
 # Characters of a text that are looked at, more than any network reads.
 READ = 4096
-# Between spaces or at punctuation; what holds digits, apostrophes, hyphens, dots or other letters is no word.
+# Between spaces, hyphens or at punctuation; what holds digits, dots or other letters is no word.
 _WORD = re.compile(
-    rf'(?<![^\s"(\[])[A-Za-z]{{{SHORTEST},{LONGEST}}}(?=[\s,;:!?")\]]|\.?(?![\s\S])|\.\s)', re.ASCII
+    rf"""(?<![^\s"(\[-])[A-Za-z]{{{SHORTEST},{LONGEST}}}(?=[\s,;:!?")\]-]|\.?(?![\s\S])|\.\s|'s)""", re.ASCII
 )
 _LINE = re.compile(rf"[a-z]{{{SHORTEST},{LONGEST}}}")
 _LETTER = re.compile("[A-Za-z]")
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+
+def _neighbours() -> dict[str, str]:
+    """Keys beside each key on a QWERTY keyboard."""
+    found = dict.fromkeys(ascii_lowercase, "")
+    for row, keys in enumerate(_ROWS):
+        for column, key in enumerate(keys):
+            for down, right in ((0, -1), (0, 1), (-1, 0), (-1, 1), (1, 0), (1, -1)):
+                if 0 <= row + down < len(_ROWS) and 0 <= column + right < len(_ROWS[row + down]):
+                    found[key] += _ROWS[row + down][column + right]
+    return found
+
+
+NEIGHBOURS = _neighbours()
 
 
 class SpellingCorrector:
@@ -40,8 +64,7 @@ class SpellingCorrector:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
-        self._known = frozenset(words)
-        self._rank = {word: rank for rank, word in enumerate(islice(words, CORRECTIONS))}
+        self._line = {word: line for line, word in enumerate(words, 1)}
 
     @classmethod
     def load(cls, directory: str | Path) -> SpellingCorrector:
@@ -65,10 +88,10 @@ class SpellingCorrector:
         return cls(lines)
 
     def corrected(self, text: str) -> str:
-        """The text with every word that is not in the list and at one edit of a frequent one replaced by it.
+        """The text with its unknown and rare words that are at one edit of a frequent one replaced by it.
 
-        Of several the most frequent is taken. A replaced word is in lower case. Left alone are words with a
-        capital after their first letter, and shorter ones that begin with one, unless they begin the text.
+        A replaced word is in lower case. Left alone are words with a capital after their first letter, unless
+        it is only the second ("hWat"), and within a text those that begin with one and are known or short.
         """
         parts, done = [], 0
         for match in _WORD.finditer(text):
@@ -82,20 +105,40 @@ class SpellingCorrector:
 
     def _correction(self, word: str, *, first: bool) -> str | None:
         lower = word.lower()
-        name = word[0] != lower[0] and not first and len(word) < SHORTEST_CAPITALISED
-        if name or word[1:] != lower[1:] or lower in self._known:
+        line = self._line.get(lower)
+        slipped = word[1] != lower[1]  # the shift key, held too long or pressed too late
+        if word[2:] != lower[2:] or (slipped and len(word) < SHORTEST_NAME):
             return None
-        found = [edit for edit in _edits(lower) if edit in self._rank]
-        return min(found, key=self._rank.__getitem__) if found else None
+        name = slipped or (word[0] != lower[0] and not first)
+        if name and (line is not None or len(word) < SHORTEST_NAME):
+            return None
+        if line is not None and line <= PROTECTED:
+            return None
+        most = REACH << min(len(word) - name, REACHING)
+        if line is not None:
+            most = min(most, line // RARER)
+        best = min(self._candidates(lower), default=None)
+        return best[2] if best is not None and best[0] <= most else None
+
+    def _candidates(self, word: str) -> Iterator[tuple[int, int, str]]:
+        """Words of the list at one edit: line times factor, line, word."""
+        for edit, factor in _edits(word):
+            line = self._line.get(edit)
+            if line is not None:
+                yield line * factor, line, edit
 
 
-def _edits(word: str) -> Iterator[str]:
-    """All strings at one deletion, swap of neighbours, replacement or insertion of a letter."""
+def _edits(word: str) -> Iterator[tuple[str, int]]:
+    """All strings at one insertion, deletion, replacement or swap of neighbours, and that edit's factor."""
     for at in range(len(word) + 1):
         head, tail = word[:at], word[at:]
-        yield from (head + letter + tail for letter in ascii_lowercase)
+        first = FIRST if at == 0 else 1
+        yield from ((head + letter + tail, first) for letter in ascii_lowercase)
         if tail:
-            yield head + tail[1:]
-            yield from (head + letter + tail[1:] for letter in ascii_lowercase)
+            doubled = tail[0] in (head[-1:], tail[1:2])
+            yield head + tail[1:], first * (1 if doubled else OTHER)
+            beside = NEIGHBOURS[tail[0]]
+            for letter in ascii_lowercase:
+                yield head + letter + tail[1:], first * (BESIDE if letter in beside else OTHER)
         if len(tail) > 1:
-            yield head + tail[1] + tail[0] + tail[2:]
+            yield head + tail[1] + tail[0] + tail[2:], 1

@@ -12,30 +12,10 @@ import zlib
 from collections import defaultdict
 from pathlib import Path
 
-_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+from mobilebert_runtime.spelling import NEIGHBOURS
+
 MISSPELLINGS = "typos/words.tsv"  # in the folder of the data sets: real ones, by word
 SHORTEST = 4  # characters a word needs to be misspelt
-
-
-def _neighbours() -> dict[str, str]:
-    """Keys beside each key on a QWERTY keyboard."""
-    found: dict[str, str] = defaultdict(str)
-    for row, keys in enumerate(_ROWS):
-        for column, key in enumerate(keys):
-            for other, shift in (
-                (row, -1),
-                (row, 1),
-                (row - 1, 0),
-                (row - 1, 1),
-                (row + 1, 0),
-                (row + 1, -1),
-            ):
-                if 0 <= other < len(_ROWS) and 0 <= column + shift < len(_ROWS[other]):
-                    found[key] += _ROWS[other][column + shift]
-    return dict(found)
-
-
-NEIGHBOURS = _neighbours()
 
 
 def is_test_word(word: str) -> bool:

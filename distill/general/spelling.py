@@ -9,23 +9,35 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mobilebert_runtime.files import replacing
-from mobilebert_runtime.spelling import LONGEST, MOST_WORDS, SHORTEST
+from mobilebert_runtime.spelling import LONGEST, MOST_WORDS, PROTECTED, SHORTEST
 
 LEAST = 3  # times a word must occur
+NEAR = 24  # times a word of a text to learn from counts beside one of the corpora, which are so much larger
 PIECE = 1 << 22  # characters
 
 
-def frequent_words(texts: Iterable[str], least: int = LEAST) -> list[str]:
-    """Words of a to z that occur at least so often, the most frequent first."""
+def frequent_words(texts: Iterable[str], near: Iterable[str] = (), least: int = LEAST) -> list[str]:
+    """Words of a to z that occur at least so often, the most frequent first.
+
+    Args:
+        texts: what is counted once.
+        near: texts of the kind that will be read; their words count `NEAR` times in the order.
+        least: times a word must occur in both.
+    """
+    counts, more = (_counted(some) for some in (texts, near))
+    words = [
+        (-count - NEAR * more[word], word)
+        for word in (counts | more)
+        if (count := counts[word]) + more[word] >= least and SHORTEST <= len(word) <= LONGEST
+    ]
+    return [word for _, word in sorted(words)][:MOST_WORDS]
+
+
+def _counted(texts: Iterable[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(re.findall(r"[a-z]+", text.lower()))
-    words = [
-        (-count, word)
-        for word, count in counts.items()
-        if count >= least and SHORTEST <= len(word) <= LONGEST
-    ]
-    return [word for _, word in sorted(words)]
+    return counts
 
 
 def corpus_pieces(paths: Sequence[Path]) -> Iterator[str]:
@@ -40,8 +52,16 @@ def corpus_pieces(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def known_beside(words: Sequence[str], own: Sequence[str]) -> list[str]:
-    """`words`, and behind them those of `own` that they lack: these are left as they are."""
-    return list(dict.fromkeys([*words, *own]))[:MOST_WORDS]
+    """`words` with those of `own` raised to the last of the lines that are never corrected.
+
+    At most half of these lines are taken; own words beyond that stay where they are or go to the end.
+    """
+    first = set(words[:PROTECTED])
+    raised = [word for word in dict.fromkeys(own) if word not in first][: PROTECTED // 2]
+    there = set(raised)
+    others = [word for word in words if word not in there]
+    before = PROTECTED - len(raised)
+    return list(dict.fromkeys([*others[:before], *raised, *others[before:], *own]))[:MOST_WORDS]
 
 
 def write_words(words: Sequence[str], out: Path, *, force: bool = False) -> None:

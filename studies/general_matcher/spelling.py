@@ -1,4 +1,4 @@
-"""The words by which matcher-open-m corrects misspelt texts: those of the corpora, the most frequent first.
+"""The words by which the open matchers correct misspelt texts: of the corpora and of the texts to learn from.
 
 python -m studies.general_matcher.spelling --out models/shipped/matcher-open-m/spelling.txt
 """
@@ -11,22 +11,24 @@ from typing import Annotated
 from typer import Option
 
 from distill.general.spelling import LEAST, corpus_pieces, frequent_words, write_words
+from distill.general.teachers import read_texts
 from distill.general.texts import CORPORA
 from studies.common.records import check_outputs
 from studies.common.script import Force, console, run
-from studies.general_matcher.options import SHARED, Shared
+from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 
 
 def main(
     out: Annotated[Path, Option(help="The file to write.")],
+    cache: Cache = CACHE,
     shared: Shared = SHARED,
     least: Annotated[int, Option(min=1, help="Times a word must occur.")] = LEAST,
     force: Force = False,
 ) -> None:
-    """Count the words of the corpora and write those that occur often enough."""
+    """Count the words of the corpora and of CACHE/texts.tsv and write those that occur often enough."""
     check_outputs(out, force=force)
     files = [shared / "corpora" / name for _, name, _ in CORPORA]
-    words = frequent_words(corpus_pieces(files), least)
+    words = frequent_words(corpus_pieces(files), read_texts(cache / "texts.tsv"), least)
     write_words(words, out, force=force)
     console().print(f"{len(words):,} words")
 

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shutil
 import zipfile
 
 import numpy as np
@@ -19,6 +20,7 @@ from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
+from models import find_directory
 from tests.helpers.phone_tokenizers import write_golden
 from tests.helpers.texts import MINILM, fuzzed_lines
 
@@ -73,26 +75,27 @@ def normalized_rows():
 
 
 def write_spelling(folder):
-    """A list of words, texts, and what Python makes of them: misspelt, capitalised, long, of all signs."""
+    """The shipped list, texts, and what Python makes of them: misspelt, capitalised, long, of all signs."""
     draw = random.Random(9)
-    words = sorted({word for line in fuzzed_lines(2_000, seed=8) for word in re.findall("[a-z]{4,24}", line)})
-    draw.shuffle(words)
-    words = list(dict.fromkeys(["weather", "whether", "tomorrow", *words]))
     (folder / "spelling").mkdir()
-    (folder / "spelling" / "spelling.txt").write_text("".join(f"{word}\n" for word in words))
+    shutil.copy(find_directory("matcher-open-m") / "spelling.txt", folder / "spelling")
+    words = (folder / "spelling" / "spelling.txt").read_text().split()
     texts = fuzzed_lines(1_500, seed=10)
     for _ in range(3_000):
-        some = [misspelt(draw.choice(words), draw) for _ in range(draw.randint(1, 6))]
-        ends = [" ", ", ", ". ", ".", "? ", "\x0b", "\u00a0", "é", "🌙 "]
+        some = [
+            misspelt(draw.choice(words[: draw.choice([300, 5_000, len(words)])]), draw)
+            for _ in range(draw.randint(1, 6))
+        ]
+        ends = [" ", ", ", ". ", ".", "? ", "-", "'s ", "'t ", "\x0b", "\u00a0", "é", "🌙 "]
         text = "".join(word + draw.choice(ends) for word in some)
-        texts.append(draw.choice(["", "", '"', "(", "🌙", "3 ", "É "]) + text)
+        texts.append(draw.choice(["", "", '"', "(", "-", "🌙", "3 ", "É "]) + text)
     texts += [f"{'🌙 ' * emoji}{'wether ' * 1_000}" for emoji in (0, 1, 7, 2_000)]
     corrector = SpellingCorrector.load(folder / "spelling")
     write(folder, "spelling.json", [{"text": text, "corrected": corrector.corrected(text)} for text in texts])
 
 
 def misspelt(word, draw):
-    """With one letter replaced, dropped, added or swapped, now and then with a capital."""
+    """With one letter replaced, dropped, added or swapped, now and then with capitals."""
     at = draw.randrange(len(word) - 1)
     letter = draw.choice("abcdefghijklmnopqrstuvwxyz")
     wrong = draw.choice(
@@ -104,7 +107,9 @@ def misspelt(word, draw):
             word[:at] + word[at + 1] + word[at] + word[at + 2 :],
         ]
     )
-    return draw.choice([wrong, wrong, wrong, wrong.capitalize(), wrong.upper()])
+    slipped = wrong[:1] + wrong[1:2].upper() + wrong[2:]
+    both = slipped[:2].upper() + slipped[2:]
+    return draw.choice([wrong, wrong, wrong, wrong.capitalize(), wrong.upper(), slipped, both])
 
 
 def statistics_rows():

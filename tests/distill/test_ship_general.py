@@ -5,7 +5,9 @@ import re
 import shlex
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
@@ -30,7 +32,7 @@ from mobilebert_export.general_shipping import RECIPES
 from mobilebert_export.scoring import open_scorer
 from mobilebert_export.shipping import ShipConfig
 from mobilebert_runtime.errors import DataError
-from mobilebert_runtime.spelling import SpellingCorrector
+from mobilebert_runtime.spelling import PROTECTED, SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build, load_pretrained, preset, read_config, save_pretrained
 from models.embedding_matcher import NONE
@@ -320,14 +322,30 @@ def test_every_file_that_is_read_has_to_be_there(tmp_path):
         (tmp_path / name).touch()
 
 
-def test_words_of_ones_own_text_are_known_and_no_other_word_becomes_them(tmp_path):
-    own = frequent_words(["Gruffalo and gruffalo, the gruffalo's wood", "Wood and wood"])
-    assert own == ["gruffalo", "wood"]  # three times each, of four letters and more
+def test_words_of_ones_own_text_are_never_corrected(tmp_path):
+    own = frequent_words(["Gruffalo and gruffalo, the gruffalo's wood", "Wood and wood: wo"])
+    assert own == ["gruffalo", "wood"]  # three times each, of three letters and more
     write_words(known_beside(["wood", "buffalo"], own), tmp_path / "spelling.txt")
     assert (tmp_path / "spelling.txt").read_text() == "wood\nbuffalo\ngruffalo\n"
     corrected = SpellingCorrector.load(tmp_path).corrected
-    assert corrected("the gruffalo of the wod") == "the gruffalo of the wod"  # "wod": too short
-    assert corrected("a buffallo") == "a buffalo"
+    assert corrected("the gruffalo of the wod") == "the gruffalo of the wood"
+    places = ("abcdefgh", "ijklmnop", "qrstuvwxyz", ascii_lowercase)
+    many = ["".join(letters) for letters in product(*places)]
+    words = [f"{word}zz" for word in [*many, *(word[::-1] for word in many)]]
+    assert len(words) > 1.5 * PROTECTED
+    mixed = known_beside(words, ["gruffalo", words[5], words[-1]])
+    assert mixed[PROTECTED - 2 : PROTECTED] == ["gruffalo", words[-1]]  # the last that are never corrected
+    assert [word for word in mixed if word not in ("gruffalo", words[-1])] == words[:-1]
+    mixed = known_beside(words, many[: PROTECTED // 2 + 5])
+    assert mixed[PROTECTED // 2 : PROTECTED] == many[: PROTECTED // 2]
+    assert mixed[-5:] == many[PROTECTED // 2 : PROTECTED // 2 + 5]
+
+
+def test_words_of_texts_to_learn_from_count_more_than_those_of_corpora():
+    corpus, near = ["the moon and the comet " * 10 + "the sun " * 3], ["a comet", "a sun, sun"]
+    assert frequent_words(corpus) == ["the", "and", "comet", "moon", "sun"]
+    assert frequent_words(corpus, near) == ["sun", "comet", "the", "and", "moon"]
+    assert frequent_words(["sun"], near) == ["sun"]  # three times in both; "comet" once
 
 
 def test_pieces_of_a_corpus_cut_no_word(tmp_path, monkeypatch):

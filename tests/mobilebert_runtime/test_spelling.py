@@ -1,4 +1,4 @@
-"""Promise of spelling.txt: unknown words at one edit of a frequent one are put right, the rest stays."""
+"""Promise of spelling.txt: unknown or rare words at one edit of a frequent one are put right, others stay."""
 
 import json
 import random
@@ -12,7 +12,7 @@ import models
 from mobilebert_runtime.artefact import load
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import ArtefactError, ModelError
-from mobilebert_runtime.spelling import CORRECTIONS, SpellingCorrector
+from mobilebert_runtime.spelling import PROTECTED, RARER, SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
@@ -23,15 +23,17 @@ CORRECTOR = SpellingCorrector(WORDS)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("wxat weathr", "what weather"),  # replaced, dropped
+        ("wjat weathr", "what weather"),  # a key beside, dropped
         ("waht moonn", "what moon"),  # swapped, doubled
         ("Waht is Whather", "what is weather"),  # the first word; a long one; the more frequent of two
-        ("the Comef, the comef", "the Comef, the comet"),  # a short capitalised word is a name
+        ("the Comey, the comey", "the comet, the comet"),
+        ("the Mon, the mon", "the Mon, the moon"),  # a short capitalised word is a name
+        ("hWat mOom WHhat wHTa wHat", "what moon what wHTa wHat"),  # the shift key; known words stay
         ("MOOM mOOm", "MOOM mOOm"),
         ("moom. moom moom.", "moon. moon moon."),
-        ('"moom" (moom) [moom]', '"moon" (moon) [moon]'),
-        ("moom's moom-moom moom.com moom3 émoom #moom", "moom's moom-moom moom.com moom3 émoom #moom"),
-        ("mon wha", "mon wha"),  # three letters
+        ('"moom" (moom) [moom] moom-moom', '"moon" (moon) [moon] moon-moon'),
+        ("moom's moom't moom.com moom3 émoom #moom", "moon's moom't moom.com moom3 émoom #moom"),
+        ("mon wha ha", "moon what ha"),  # two letters
         ("bananananana", "bananananana"),
         ("", ""),
         ("🌙 moom 🌙", "🌙 moon 🌙"),
@@ -41,38 +43,81 @@ def test_what_is_corrected(text: str, expected: str) -> None:
     assert CORRECTOR.corrected(text) == expected
 
 
-def edits_apart(a: str, b: str) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours (optimal string alignment)."""
-    cost = [[max(i, j) if 0 in (i, j) else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
-    for i in range(1, len(a) + 1):
-        for j in range(1, len(b) + 1):
-            same = a[i - 1] == b[j - 1]
-            cost[i][j] = min(cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (not same))
-            if i > 1 and j > 1 and a[i - 2 : i] == b[j - 1] + b[j - 2]:
-                cost[i][j] = min(cost[i][j], cost[i - 2][j - 2] + 1)
-    return cost[-1][-1]
+KEYS = {key: (row, at) for row, keys in enumerate(("qwe", "asd", "zx")) for at, key in enumerate(keys)}
+
+
+def factor(wrong: str, right: str) -> int | None:
+    """How many times rarer than a dropped letter the edit is that makes `wrong` of `right`; None of two."""
+    if len(wrong) == len(right):
+        return replaced_or_swapped(wrong, right)
+    longer, shorter = sorted((wrong, right), key=len, reverse=True)
+    places = [at for at in range(len(longer)) if longer[:at] + longer[at + 1 :] == shorter]
+    if len(longer) != len(shorter) + 1 or not places:
+        return None
+    first = 2 if places == [0] else 1  # without one of two equal letters, the second may be the one
+    return first * (16 if longer == wrong and len(places) == 1 else 1)
+
+
+def replaced_or_swapped(wrong: str, right: str) -> int | None:
+    differ = [at for at in range(len(right)) if wrong[at] != right[at]]
+    if len(differ) == 2 and differ[1] == differ[0] + 1:
+        one, other = differ
+        return 1 if (wrong[one], wrong[other]) == (right[other], right[one]) else None
+    if len(differ) != 1:
+        return None
+    (row, column), (other_row, other) = (KEYS[word[differ[0]]] for word in (wrong, right))
+    # A row of keys lies half a key to the right of the row above it.
+    beside = abs((other + other_row / 2) - (column + row / 2)) <= 1 and abs(row - other_row) <= 1
+    return (2 if beside else 16) * (2 if differ[0] == 0 else 1)
 
 
 def test_corrections_are_those_of_a_brute_force_search() -> None:
     draw = random.Random(0)
-    words = list({"".join(draw.choices("abc", k=draw.randint(4, 6))) for _ in range(60)})
+    letters = "".join(KEYS)
+    words = list(dict.fromkeys("".join(draw.choices(letters, k=draw.randint(3, 6))) for _ in range(6000)))
     corrector = SpellingCorrector(words)
-    changed = 0
-    for _ in range(400):
-        word = "".join(draw.choices("abc", k=draw.randint(4, 7)))
-        near = [known for known in words if edits_apart(word, known) == 1]
-        expected = word if word in words or not near else near[0]
-        assert corrector.corrected(word) == expected
+    changed, kinds = 0, set()
+    for word in ["".join(draw.choices(letters, k=draw.randint(3, 7))) for _ in range(400)]:
+        factors = [(line, factor(word, known)) for line, known in enumerate(words, 1)]
+        found = [(line * kind, line) for line, kind in factors if kind is not None]
+        expected = word
+        if word not in words and found and min(found)[0] <= 1000 * 2 ** len(word):
+            expected = words[min(found)[1] - 1]
+            kinds.add(min(found)[0] // min(found)[1])
+        assert corrector.corrected(word) == expected, word
         changed += expected != word
-    assert changed > 100
+    assert 100 < changed < 400
+    assert kinds >= {1, 2, 4, 16}
 
 
-def test_only_frequent_words_are_corrections() -> None:
+def filler(count: int) -> list[str]:
+    """Words that are at no edit of those of the tests."""
     letters = string.ascii_lowercase
-    filler = [f"{a}{b}{c}zzzz" for a in letters for b in letters for c in letters + letters.upper()]
-    corrector = SpellingCorrector([*filler[: CORRECTIONS - 1], "moon", "comet"])
-    assert corrector.corrected("moom comef") == "moon comef"
-    assert corrector.corrected("comet") == "comet"
+    found = (f"{a}{b}{c}{d}zzzz" for a in letters for b in letters for c in letters for d in letters[:10])
+    return [word for word, _ in zip(found, range(count), strict=False)]
+
+
+def test_frequent_words_stay_and_rare_ones_give_way_to_words_that_are_far_more_frequent() -> None:
+    more = filler(PROTECTED + 10_000)
+    corrector = SpellingCorrector(["moon", *more[: PROTECTED - 2], "mono", "mooon", *more[PROTECTED - 2 :]])
+    assert corrector.corrected("mono moon") == "mono moon"  # the last line that is protected
+    assert corrector.corrected("mooon the Mooon") == "moon the Mooon"  # names that are known stay
+    line = PROTECTED + 1
+    for before in (line // RARER - 1, line // RARER):
+        words = [*more[:before], "comet", *more[before : PROTECTED - 1], "comett"]
+        expected = "comet" if before < line // RARER else "comett"
+        assert SpellingCorrector(words).corrected("comett") == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "letters"), [("moonn", "moon", 5), ("Moonn", "moon", 4), ("mon", "moon", 3)]
+)
+def test_how_far_down_the_list_a_correction_may_stand(wrong: str, right: str, letters: int) -> None:
+    more = filler(40_000)
+    text = f"the {wrong}"
+    for before in (1000 * 2**letters - 1, 1000 * 2**letters):
+        corrector = SpellingCorrector([*more[:before], right])
+        assert corrector.corrected(text) == (f"the {right}" if before < 1000 * 2**letters else text)
 
 
 def test_far_in_a_text_nothing_is_corrected() -> None:
@@ -87,7 +132,7 @@ def test_far_in_a_text_nothing_is_corrected() -> None:
         ("moon", "expected 1 to 500,000 lines"),
         ("moon\nMoon\n", "line 2 is 'Moon'"),
         ("moon\ncomet\nmoon\n", "line 3 is 'moon'"),
-        ("moon\nsun\n", "line 2 is 'sun'"),
+        ("moon\nsu\n", "line 2 is 'su'"),
         ("moon\n\n", "line 2 is ''"),
     ],
 )
@@ -133,8 +178,10 @@ def test_an_artefact_answers_a_misspelt_pair_as_the_right_one(tmp_path: Path) ->
     before = load(folder).score([("moon", "what"), ("moom", "waht")])  # type: ignore[attr-defined]
     assert json.loads((folder / "io.json").read_text())["format"] == 4
     card = with_spelling(folder)
-    assert json.loads((folder / "io.json").read_text())["format"] == 5
+    assert json.loads((folder / "io.json").read_text())["format"] == 6
     assert ArtefactCard.from_json(card.to_json(), folder) == card
+    with pytest.raises(ArtefactError, match="format is 5, whose spelling rule was another; export"):
+        ArtefactCard.from_json(card.to_json() | {"format": 5}, folder)
     after = load(folder).score([("moon", "what"), ("moom", "waht")])  # type: ignore[attr-defined]
     assert after[0] == after[1] == before[0]
     (folder / "spelling.txt").unlink()

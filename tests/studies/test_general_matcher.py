@@ -12,6 +12,7 @@ from studies.general_matcher.calibration_noise import chance_errors
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
 from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
+from studies.general_matcher.spelling_dev import TrainingMisspeller, decisions, restored
 from studies.shipped.front_page_encoders import lookup_graph, static_table, write
 
 REAL = {"believe": "beleive", "government": "goverment", "several": "severel", "tomorrow": "tommorow"}
@@ -76,6 +77,27 @@ def test_a_misspelling_in_each_text_changes_both(words):
     (one,), (both,) = (misspelt_pairs(pairs, "question", misspell, 1, texts) for texts in (1, 2))
     assert sum(one[name] != pairs[0][name] for name in pairs[0]) == 1
     assert all(both[name] != pairs[0][name] for name in pairs[0])
+
+
+def test_misspellings_of_dev_pairs_leave_words_kept_for_tests(words):
+    misspell = TrainingMisspeller(words)
+    text = "the definition of a language"  # both words are kept for tests
+    assert Misspeller(words).words(text)
+    assert misspell.words(text) == []
+    assert misspell.words(f"several {text}")[0].group() == "several"
+
+
+def test_what_correction_restores_and_what_misspellings_cost():
+    clean, wrong = [("the moon", "a Comet")], [("the mooon", "a cometz")]
+    corrected = {"the mooon": "the moon", "a Comet": "a comet"}
+    assert restored(clean, wrong, lambda text: corrected.get(text, text)) == 0.5
+    assert restored(clean, clean, str) == 1
+    logits = {"clean": [2, 1, -1, -2], "one": [2, -1, -1, 3], "both": [-2, -1, 1, 2]}
+    sides = [[(name, str(row)) for row in range(4)] for name in logits]
+    found = decisions(sides, np.array([1, 1, 0, 0]), lambda pairs: np.array(logits[pairs[0][0]]))
+    assert found["flipped_by_one"] == 0.5
+    assert [found[f"accuracy_{name}"] for name in logits] == [1, 0.5, 0]
+    assert [found[f"auc_{name}"] for name in logits] == [1, 0.375, 0]
 
 
 def test_vectors_of_another_programs_encoder_are_means_over_a_texts_tokens(tmp_path):

@@ -9,21 +9,33 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Unknown words of a text put right before it becomes tokens, by spelling.txt: mobilebert_runtime/spelling.py, rule for
- * rule. Immutable: threads may share one.
+ * Unknown and rare words of a text put right before it becomes tokens, by spelling.txt: mobilebert_runtime/spelling.py,
+ * rule for rule and number for number; what the numbers mean is said there. Immutable: threads may share one.
  */
 final class SpellingCorrector {
   private static final String FILE = "spelling.txt";
-  private static final int SHORTEST = 4;
+  private static final int SHORTEST = 3;
   private static final int LONGEST = 24;
-  private static final int SHORTEST_CAPITALISED = 6;
-  private static final int CORRECTIONS = 20000;
+  private static final int SHORTEST_NAME = 4;
+  private static final int PROTECTED = 20000;
+  private static final int RARER = 50;
+  private static final int REACH = 1000;
+  private static final int REACHING = 8;
+  private static final int BESIDE = 2;
+  private static final int OTHER = 16;
+  private static final int FIRST = 2;
   private static final int MOST_WORDS = 500000;
   private static final int READ = 4096;
 
-  /** Between spaces or at punctuation; what holds digits, apostrophes, hyphens, dots or other letters is no word. */
+  /** Keys beside a, b, c ... on a QWERTY keyboard. */
+  private static final String[] NEIGHBOURS = {
+    "sqwz", "vngh", "xvdf", "sfercx", "wrds", "dgrtvc", "fhtybv", "gjyunb", "uokj", "hkuimn", "jliom", "kop", "njk",
+    "bmhj", "iplk", "ol", "wa", "etfd", "adwexz", "rygf", "yijh", "cbfg", "qesa", "zcsd", "tuhg", "xas"
+  };
+
+  /** Between spaces, hyphens or at punctuation; what holds digits, dots or other letters is no word. */
   private static final Pattern WORD =
-      Pattern.compile("(?<![^\\s\"(\\[])[A-Za-z]{4,24}(?=[\\s,;:!?\")\\]]|\\.?(?![\\s\\S])|\\.\\s)");
+      Pattern.compile("(?<![^\\s\"(\\[-])[A-Za-z]{3,24}(?=[\\s,;:!?\")\\]-]|\\.?(?![\\s\\S])|\\.\\s|'s)");
 
   private static final Pattern LINE = Pattern.compile("[a-z]{" + SHORTEST + "," + LONGEST + "}");
 
@@ -32,8 +44,8 @@ final class SpellingCorrector {
 
   private final int[] starts;
 
-  /** The line of each word in the file. */
-  private final int[] ranks;
+  /** The line of each word in the file, from 1 on. */
+  private final int[] lines;
 
   /** Reads a folder's spelling.txt: a word a line, the most frequent first. */
   static SpellingCorrector read(File folder) throws IOException {
@@ -64,12 +76,12 @@ final class SpellingCorrector {
     });
     StringBuilder all = new StringBuilder();
     starts = new int[words.length + 1];
-    ranks = new int[words.length];
+    lines = new int[words.length];
     for (int i = 0; i < order.length; i++) {
       if (i > 0 && words[order[i]].equals(words[order[i - 1]])) {
         throw fault(Math.max(order[i], order[i - 1]));
       }
-      ranks[i] = order[i];
+      lines[i] = order[i] + 1;
       all.append(words[order[i]]);
       starts[i + 1] = all.length();
     }
@@ -81,7 +93,7 @@ final class SpellingCorrector {
         FILE + ": line " + (line + 1) + ": expected another word of " + SHORTEST + " to " + LONGEST + " letters a to z");
   }
 
-  /** The text with every unknown word that is at one edit of a frequent one replaced by the most frequent of these. */
+  /** The text with its unknown and rare words that are at one edit of a frequent one replaced by it. */
   String corrected(String text) {
     int read = text.codePointCount(0, text.length()) <= READ ? text.length() : text.offsetByCodePoints(0, READ);
     int first = firstLetter(text);
@@ -111,53 +123,77 @@ final class SpellingCorrector {
   /** What a word is replaced by; null where it stays. */
   private String correction(String word, boolean begins) {
     String lower = word.toLowerCase(Locale.ROOT);
-    boolean name = word.charAt(0) != lower.charAt(0) && !begins && word.length() < SHORTEST_CAPITALISED;
-    if (name || !word.regionMatches(1, lower, 1, word.length() - 1) || rank(lower) >= 0) {
+    int line = line(lower);
+    boolean slipped = word.charAt(1) != lower.charAt(1); // the shift key, held too long or pressed too late
+    if (!word.regionMatches(2, lower, 2, word.length() - 2) || slipped && word.length() < SHORTEST_NAME) {
       return null;
     }
-    Best best = new Best();
+    boolean name = slipped || word.charAt(0) != lower.charAt(0) && !begins;
+    if (name && (line > 0 || word.length() < SHORTEST_NAME) || line > 0 && line <= PROTECTED) {
+      return null;
+    }
+    long most = (long) REACH << Math.min(word.length() - (name ? 1 : 0), REACHING);
+    Best best = new Best(line > 0 ? Math.min(most, line / RARER) : most);
     for (int at = 0; at <= lower.length(); at++) {
-      String head = lower.substring(0, at);
-      String tail = lower.substring(at);
-      for (char letter = 'a'; letter <= 'z'; letter++) {
-        best.offer(head + letter + tail);
-        if (!tail.isEmpty()) {
-          best.offer(head + letter + tail.substring(1));
-        }
-      }
-      if (!tail.isEmpty()) {
-        best.offer(head + tail.substring(1));
-      }
-      if (tail.length() > 1) {
-        best.offer(head + tail.charAt(1) + tail.charAt(0) + tail.substring(2));
-      }
+      offerEditsAt(at, lower, best);
     }
     return best.word;
   }
 
-  /** The most frequent of the words that are corrections. */
+  /** All words at one insertion, deletion, replacement or swap of neighbours at a place, with that edit's factor. */
+  private void offerEditsAt(int at, String word, Best best) {
+    String head = word.substring(0, at);
+    String tail = word.substring(at);
+    int first = at == 0 ? FIRST : 1;
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+      best.offer(head + letter + tail, first);
+    }
+    if (tail.isEmpty()) {
+      return;
+    }
+    char one = tail.charAt(0);
+    boolean doubled = at > 0 && head.charAt(at - 1) == one || tail.length() > 1 && tail.charAt(1) == one;
+    best.offer(head + tail.substring(1), first * (doubled ? 1 : OTHER));
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+      boolean beside = NEIGHBOURS[one - 'a'].indexOf(letter) >= 0;
+      best.offer(head + letter + tail.substring(1), first * (beside ? BESIDE : OTHER));
+    }
+    if (tail.length() > 1) {
+      best.offer(head + tail.charAt(1) + one + tail.substring(2), 1);
+    }
+  }
+
+  /** The word whose line times its edit's factor is least, the first in the file of several. */
   private final class Best {
     String word;
-    private int rank = CORRECTIONS;
+    private long least;
+    private int line = Integer.MAX_VALUE;
 
-    void offer(String one) {
-      int found = rank(one);
-      if (found >= 0 && found < rank) {
+    /** Takes products up to this. */
+    Best(long most) {
+      least = most;
+    }
+
+    void offer(String one, int factor) {
+      int found = line(one);
+      long product = (long) found * factor;
+      if (found > 0 && (product < least || product == least && found < line)) {
         word = one;
-        rank = found;
+        least = product;
+        line = found;
       }
     }
   }
 
-  /** A word's line in the file; -1 where it is not there. */
-  private int rank(String word) {
+  /** A word's line in the file, from 1 on; 0 where it is not there. */
+  private int line(String word) {
     int low = 0;
-    int high = ranks.length - 1;
+    int high = lines.length - 1;
     while (low <= high) {
       int middle = (low + high) >>> 1;
       int order = compare(middle, word);
       if (order == 0) {
-        return ranks[middle];
+        return lines[middle];
       }
       if (order < 0) {
         low = middle + 1;
@@ -165,7 +201,7 @@ final class SpellingCorrector {
         high = middle - 1;
       }
     }
-    return -1;
+    return 0;
   }
 
   private int compare(int place, String word) {

@@ -69,9 +69,12 @@ public final class ArtefactTest {
       Files.writeText(new File(folder, "io.json"), Json.write(card));
       assertTrue(lengths, messageOf(folder, false).contains("export the artefact again"));
     }
-    card.put("format", 6);
+    card.put("format", 7);
     Files.writeText(new File(folder, "io.json"), Json.write(card));
-    assertTrue(messageOf(folder, false).contains("format is not from 1 to 5"));
+    assertTrue(messageOf(folder, false).contains("format is not from 1 to 6"));
+    card.put("format", 5);
+    Files.writeText(new File(folder, "io.json"), Json.write(card));
+    assertTrue(messageOf(folder, false).contains("format is 5, whose spelling rule was another"));
   }
 
   @Test

@@ -48,7 +48,7 @@ public final class SpellingCorrectorTest {
   @Test
   public void damagedListsAreRefused() throws Exception {
     File folder = temporary.newFolder();
-    String[] damaged = {"", "moon", "moon\nMoon\n", "moon\nstar\nmoon\n", "moon\nsun\n", "moon\n\n"};
+    String[] damaged = {"", "moon", "moon\nMoon\n", "moon\nstar\nmoon\n", "moon\nsu\n", "moon\n\n"};
     String[] messages = {"1 to 500000 lines", "1 to 500000 lines", "line 2", "line 3", "line 2", "line 2"};
     for (int i = 0; i < damaged.length; i++) {
       Files.writeText(new File(folder, "spelling.txt"), damaged[i]);
