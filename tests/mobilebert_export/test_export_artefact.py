@@ -111,7 +111,7 @@ def test_checksums_are_in_the_format_of_sha256sum_and_cover_every_file(artefact)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": 6}, "format is 6"),
+        ({"format": 7}, "format is 7"),
         ({"length_shift": {"quartiles": [0.1, 0.2, 0.5]}}, "'added' is missing"),
         ({"length_shift": {"quartiles": [0.1, 0.5, 0.2], "added": [0, 0, 0, 0]}}, "ascending"),
         ({"length_shift": {"quartiles": [0.1, 0.2, 0.5], "added": [0, 0, 0]}}, "3 numbers"),
