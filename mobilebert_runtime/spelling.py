@@ -57,7 +57,7 @@ NEIGHBOURS = _neighbours()
 
 
 class SpellingCorrector:
-    """Corrects the words of a text that a list does not hold. Many threads may use one at once.
+    """Corrects words of a text that a list does not hold or holds far down. Many threads may use one at once.
 
     Args:
         words: lower-case words of a to z, the most frequent first.

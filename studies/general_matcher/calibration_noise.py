@@ -9,7 +9,7 @@ as many others as the test split has.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -19,12 +19,10 @@ from distill.general.development import dev_pairs
 from distill.general.heads import pair_logits
 from matching.evaluation.metrics import expected_calibration_error
 from mobilebert_runtime.files import write_json
-from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained
-from models.embedding_matcher import EmbeddingMatcher
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.figures import CALIBRATED_ON, calibrated
+from studies.general_matcher.opened import open_matcher
 from studies.general_matcher.options import SHARED, Shared
 
 TRAIN, TESTED = "glue/mrpc/train.tsv", 1725
@@ -41,8 +39,7 @@ def main(
     """Write mean, 5th and 95th percentile of the error over random draws."""
     check_outputs(out, force=force)
     torch.set_num_threads(threads)
-    directory = find_directory(model)
-    matcher, tokenizer = cast(EmbeddingMatcher, load_pretrained(directory)), PairTokenizer.load(directory)
+    matcher, tokenizer = open_matcher(model)
     left, right, labels = dev_pairs(shared / "data", TRAIN, "sentence", "label", 10**9)
     errors = chance_errors(labels, pair_logits(matcher, tokenizer, left, right))
     low, high = np.percentile(errors, (5, 95))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -26,13 +26,12 @@ from matching.evaluation.metrics import expected_calibration_error
 from matching.evaluation.score_calibration import probabilities
 from mobilebert_export.shipping import DEV_PAIRS, DEV_SHARE
 from mobilebert_runtime.files import write_json
-from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained
-from models.embedding_matcher import EmbeddingMatcher
+from models import find_directory
 from studies.common.records import read_json
 from studies.common.script import Threads, console, run
 from studies.general_matcher.evaluation_sets import spread
 from studies.general_matcher.figures import auc
+from studies.general_matcher.opened import open_matcher
 from studies.general_matcher.options import SHARED, Shared
 from training.fit_matcher import fit, loop_config, settings_of
 from training.matchers import build_matcher
@@ -108,7 +107,7 @@ def cell(
 
 def cosines(directory: Path, part: Examples) -> np.ndarray:
     """Of the vectors of each pair's texts, (N,)."""
-    matcher, tokenizer = cast(EmbeddingMatcher, load_pretrained(directory)), PairTokenizer.load(directory)
+    matcher, tokenizer = open_matcher(str(directory))
     texts = [text for pair in part.pairs for text in pair]
     vectors = np.stack([state.vector for state in token_states(matcher, tokenizer, texts)])
     return np.asarray((vectors[0::2] * vectors[1::2]).sum(1))

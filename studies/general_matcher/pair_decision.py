@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -23,12 +23,11 @@ from distill.general.teachers import read_texts
 from distill.general.train_head import EDITED, QUESTIONS, STATEMENTS
 from distill.general.trunk import held
 from mobilebert_runtime.files import write_json
-from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained
-from models.embedding_matcher import DEEPEST, NONE, AlignmentHead, EmbeddingMatcher
+from models.embedding_matcher import DEEPEST, NONE, AlignmentHead
 from studies.common.markdown import table
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
+from studies.general_matcher.opened import open_matcher
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 
 MADE = 60  # pairs of each kind, of templates and of edited sentences
@@ -84,8 +83,7 @@ def main(
     """Write the figures of every variant, print them as a table."""
     check_outputs(out, force=force)
     torch.set_num_threads(threads)
-    directory = find_directory(model)
-    matcher, tokenizer = cast(EmbeddingMatcher, load_pretrained(directory)), PairTokenizer.load(directory)
+    matcher, tokenizer = open_matcher(model)
     sets = {name: dev_pairs(shared / "data", *rest, most) for name, *rest, _ in (*SETS, TWITTER)}
     left, right, labels = sets["qqp_dev"]
     sets[NO_MARKS] = [t.replace("?", "") for t in left], [t.replace("?", "") for t in right], labels

@@ -10,27 +10,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 import torch
-from sklearn.metrics import roc_auc_score
 from typer import Argument, Option
 
-from distill.general.heads import head_logits, token_states
+from distill.general.heads import pair_logits
 from distill.general.noise import MISSPELLINGS, Misspeller, is_test_word
 from distill.general.texts import rows
-from mobilebert_runtime.card_parts import SPELLING_FILE
+from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
-from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained
-from models.embedding_matcher import EmbeddingMatcher
+from models import find_directory
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.evaluation_sets import misspelt_pairs, spread
+from studies.general_matcher.figures import auc
+from studies.general_matcher.opened import open_matcher
 from studies.general_matcher.options import SHARED, Shared
 
 # Name, file, columns, rows; Twitter-URL has no dev split, and nothing is trained on its train split.
@@ -61,21 +59,15 @@ def main(
     """Write the figures of every set, without correction and with it."""
     check_outputs(out, force=force)
     torch.set_num_threads(threads)
-    directory = find_directory(model)
-    matcher = load_pretrained(directory)
-    if not isinstance(matcher, EmbeddingMatcher):
-        raise OptionError(f"model {model}: expected an embedding matcher")
-    corrected = SpellingCorrector.load(directory).corrected
-    with TemporaryDirectory() as folder:
-        for path in directory.iterdir():
-            if path.name != SPELLING_FILE:
-                (Path(folder) / path.name).symlink_to(path)
-        tokenizer = PairTokenizer.load(folder)
+    matcher, tokenizer = open_matcher(model)
+    if tokenizer.spelling is None:
+        raise OptionError(f"model {model}: has no {SPELLING_FILE}")
+    corrected = tokenizer.spelling.corrected
+    tokenizer = PairTokenizer.read(find_directory(model) / TOKENIZER_FILE)
 
     def score(pairs: Pairs) -> np.ndarray:
-        states = token_states(matcher, tokenizer, [text for pair in pairs for text in pair])
-        place = np.arange(len(pairs)) * 2
-        return head_logits(matcher.head, states, place, place + 1)
+        left, right = zip(*pairs, strict=True)
+        return pair_logits(matcher, tokenizer, left, right)
 
     misspell = TrainingMisspeller(shared / "data" / MISSPELLINGS)
     found = {}
@@ -84,30 +76,27 @@ def main(
         both = misspelt_pairs(clean, column, misspell, 1, 2)
         one = [row | {column + "1": clean[int(row["clean"])][column + "1"]} for row in both]
         kept = [clean[int(row["clean"])] for row in both]
-        sides = tuple([(row[column + "1"], row[column + "2"]) for row in part] for part in (kept, one, both))
+        read = [[(row[column + "1"], row[column + "2"]) for row in part] for part in (kept, one, both)]
+        mended = [[(corrected(a), corrected(b)) for a, b in pairs] for pairs in read]
         labels = np.array([int(row["label"]) for row in kept])
         found[name] = {
             "pairs": len(kept),
-            "restored": restored(sides[0], sides[2], corrected),
-            "clean_texts_changed": float(np.mean([corrected(t) != t for pair in sides[0] for t in pair])),
-            "without": decisions(sides, labels, score),
-            "with": decisions([corrected_pairs(part, corrected) for part in sides], labels, score),
+            "restored": float(np.mean(same_texts(mended[0], mended[2], str.lower))),
+            "clean_texts_changed": float(np.mean(np.logical_not(same_texts(read[0], mended[0])))),
+            "without": decisions(read, labels, score),
+            "with": decisions(mended, labels, score),
         }
         console().print(name, found[name])
     write_json(out, found)
 
 
-def corrected_pairs(pairs: Pairs, corrected: Callable[[str], str]) -> Pairs:
-    """Both texts of each pair corrected."""
-    return [cast(tuple[str, str], tuple(corrected(text) for text in pair)) for pair in pairs]
-
-
-def restored(clean: Pairs, wrong: Pairs, corrected: Callable[[str], str]) -> float:
-    """Share of misspelt texts that correction makes the same text as it makes of the clean one."""
-    texts = [
-        (a, b) for pair, other in zip(clean, wrong, strict=True) for a, b in zip(pair, other, strict=True)
+def same_texts(some: Pairs, others: Pairs, form: Callable[[str], str] = str) -> list[bool]:
+    """Of every text whether it is that of the other pairs, in some form."""
+    return [
+        form(one) == form(other)
+        for pair, beside in zip(some, others, strict=True)
+        for one, other in zip(pair, beside, strict=True)
     ]
-    return float(np.mean([corrected(a).lower() == corrected(b).lower() for a, b in texts]))
 
 
 def decisions(
@@ -118,7 +107,7 @@ def decisions(
     figures = {"flipped_by_one": float(np.mean((clean > 0) != (one > 0)))}
     for name, logits in (("clean", clean), ("one", one), ("both", both)):
         figures[f"accuracy_{name}"] = float(np.mean((logits > 0) == (labels > 0)))
-        figures[f"auc_{name}"] = float(roc_auc_score(labels > 0, logits))
+        figures[f"auc_{name}"] = auc(labels, logits)
     return {name: round(value, 4) for name, value in figures.items()}
 
 

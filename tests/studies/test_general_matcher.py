@@ -12,7 +12,7 @@ from studies.general_matcher.calibration_noise import chance_errors
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
 from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
-from studies.general_matcher.spelling_dev import TrainingMisspeller, decisions, restored
+from studies.general_matcher.spelling_dev import TrainingMisspeller, decisions, same_texts
 from studies.shipped.front_page_encoders import lookup_graph, static_table, write
 
 REAL = {"believe": "beleive", "government": "goverment", "several": "severel", "tomorrow": "tommorow"}
@@ -88,10 +88,10 @@ def test_misspellings_of_dev_pairs_leave_words_kept_for_tests(words):
 
 
 def test_what_correction_restores_and_what_misspellings_cost():
-    clean, wrong = [("the moon", "a Comet")], [("the mooon", "a cometz")]
-    corrected = {"the mooon": "the moon", "a Comet": "a comet"}
-    assert restored(clean, wrong, lambda text: corrected.get(text, text)) == 0.5
-    assert restored(clean, clean, str) == 1
+    clean, mended = [("the Moon", "a Comet")], [("the moon", "a cometz")]
+    assert np.mean(same_texts(clean, mended, str.lower)) == 0.5
+    assert np.mean(same_texts(clean, clean)) == 1
+    assert not any(same_texts(clean, mended))
     logits = {"clean": [2, 1, -1, -2], "one": [2, -1, -1, 3], "both": [-2, -1, 1, 2]}
     sides = [[(name, str(row)) for row in range(4)] for name in logits]
     found = decisions(sides, np.array([1, 1, 0, 0]), lambda pairs: np.array(logits[pairs[0][0]]))

@@ -115,13 +115,13 @@ def test_task_stage_is_the_weighted_sum_of_all_five_terms_and_reads_the_swapped_
     labels = np.where(np.arange(6) % 2, labels, UNLABELLED)
     stage = RECIPES["kronecker"].stages[0]
     student, _ = compress(teacher, RULES)
-    master, pupil = (m.double().eval() for m in (teacher, student))
+    double_teacher, double_student = (m.double().eval() for m in (teacher, student))
     encoded = EncodedPairs.encode(tokenizer, pairs)
     batch = Batch(np.arange(6), 0, np.array([0.1, 0.9, 0.6, 0.4, 0.2, 0.8]))
-    source, loss = stage_loss(stage, master, tokenizer, encoded, labels)
-    total, parts = loss(pupil, source.collate(batch), LossNormalizers())
+    source, loss = stage_loss(stage, double_teacher, tokenizer, encoded, labels)
+    total, parts = loss(double_student, source.collate(batch), LossNormalizers())
     inputs = encoded.batch(tokenizer, batch.index, batch.chance < 0.5)
-    theirs, ours = (m(**inputs) for m in (master, pupil))
+    theirs, ours = (m(**inputs) for m in (double_teacher, double_student))
     p, q = theirs.softmax(-1), ours.softmax(-1)
     soft = (p * (p / q).log()).sum() / 6
     hard = -sum(q[i, labels[i]].log() for i in range(6) if labels[i] != UNLABELLED) / 6
