@@ -115,7 +115,8 @@ def bench_markdown(record: Record) -> str:
     )
     where = (
         f"Machine {machine['id']}: {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"{machine['architecture']}, {machine['system']} {machine['kernel']}; {' '.join(machine['flags'])}."
+        f"{machine['architecture']}, {machine['system']} {machine['kernel']}; {' '.join(machine['flags'])}"
+        f"{'; hidden: ' + ' '.join(hidden) if (hidden := machine.get('hidden_flags')) else ''}."
     )
     lines = ["# Latency", "", how, "", *_table(COLUMNS, bench_rows(record)), legend, ""]
     lines += _table(FACT_COLUMNS, _fact_rows(record, runtimes))

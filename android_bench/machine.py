@@ -33,6 +33,8 @@ KERNEL_FLAGS = (
     *("asimd", "asimddp", "asimdhp", "i8mm", "bf16", "sve", "sve2"),
 )
 TICKS = os.sysconf("SC_CLK_TCK")
+# Flags that this variable names, with blanks between, are hidden from the runtimes and so from `describe`.
+HIDDEN_FLAGS = "MOBILEBERT_HIDDEN_FLAGS"
 PASSPORT = ("cpu", "flags", "cores", "memory_gib", "architecture", "system")
 
 
@@ -44,10 +46,12 @@ def usable_cores() -> int:
 def describe() -> dict[str, Any]:
     """Facts that stay: processor, kernel flags, cores, memory, system; `id` is a hash of them."""
     about = _cpuinfo()
-    flags = set(about.get("flags", about.get("Features", "")).split())
+    hidden = os.environ.get(HIDDEN_FLAGS, "").split()
+    flags = read_flags() - set(hidden)
     facts: dict[str, Any] = {
         "cpu": about.get("model name") or platform.processor() or platform.machine(),
         "flags": [flag for flag in KERNEL_FLAGS if flag in flags],
+        "hidden_flags": [flag for flag in KERNEL_FLAGS if flag in hidden],
         "cores": usable_cores(),
         "memory_gib": _memory_gib(),
         "architecture": platform.machine(),
@@ -142,6 +146,12 @@ def _counters() -> dict[str, float]:
         "quota": sum(map(float, quota)) / 1e6,
         "thermal": float(sum(int(_read(path) or 0) for path in thermal)),
     }
+
+
+def read_flags() -> set[str]:
+    """What the processor can do, by the names of /proc/cpuinfo."""
+    about = _cpuinfo()
+    return set(about.get("flags", about.get("Features", "")).split())
 
 
 def _cpuinfo() -> dict[str, str]:

@@ -3,16 +3,17 @@
     python -m studies.shipped.int8_processors artefacts/matcher-int8 --out results/quantize/int8-processors
 
 This machine's processor and tflite-runtime 2.14 (in an environment of its own, made under runs/) run as they
-are, the others in qemu's user mode (`make android-tools` fetches it and the Arm programs). Emulation is slow:
-answers are kept by shards of pairs under runs/int8-processors, so a run that was stopped goes on, and
-`--minutes` writes the record of the pairs that are there by then. `--add` keeps an earlier record's rows of
-other models.
+are, and once more with AVX-512 hidden from the runtimes (studies.common.cpuid_mask); the others in qemu's
+user mode (`make android-tools` fetches it and the Arm programs). Emulation is slow: answers are kept by
+shards of pairs under runs/int8-processors, so a run that was stopped goes on, and `--minutes` writes the
+record of the pairs that are there by then. `--add` keeps an earlier record's rows of other models.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from typer import Argument, Option
 
 from android_bench import emulation, machine
-from android_bench.rounds import MeasurementError
+from android_bench.rounds import run_program
 from mobilebert_export import samples
 from mobilebert_export.decision_changes import compare_decisions
 from mobilebert_export.loading import load_source
@@ -38,14 +39,16 @@ from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.recipes import Tolerance
+from studies.common import cpuid_mask
 from studies.common.markdown import NONE, table, with_interval
 from studies.common.records import Json, read_json, recorded, write_text
 from studies.common.script import command_line, console, run
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "runs" / "int8-processors"
-HERE, OLDEST = "here", "tflite-runtime-2.14"
+HERE, OLDEST, AVX2 = "here", "tflite-runtime-2.14", "avx2"
 EMULATED = ("haswell", "cortex-a55", "cortex-a76", "cortex-a710", "i8mm")
+PLACES = (HERE, OLDEST, AVX2, *EMULATED)
 # Of the oldest runtime that the files are made for; it needs numpy 1.
 OLDEST_PACKAGES = ("tflite-runtime==2.14.0", "numpy==1.26.4", "tokenizers")
 LOAD = """
@@ -59,6 +62,7 @@ except Exception as error:
 SHARD = 250
 # Asked of a shipped matcher: share of equal labels, 99th percentile of the larger |Δlogit| of a pair.
 AGREEMENT, P99 = 0.995, 0.08
+LIMIT_S = 3600.0
 Floats = NDArray[np.float32]
 
 
@@ -67,16 +71,16 @@ def main(
     out: Annotated[Path, Option(help="Writes OUT.json and OUT.md; earlier ones are replaced.")],
     places: Annotated[
         list[str] | None,
-        Option("--processor", help=f"Only these of {', '.join((HERE, OLDEST, *EMULATED))} (repeat)."),
+        Option("--processor", help=f"Only these of {', '.join(PLACES)} (repeat)."),
     ] = None,
     count: Annotated[int, Option("--pairs", min=1, help="Generated pairs.")] = 2000,
     minutes: Annotated[float | None, Option(help="Begin no shard after so many minutes.")] = None,
     add: Annotated[bool, Option("--add", help="Keep the rows of other models that OUT.json has.")] = False,
 ) -> None:
     """Compare integer artefacts with PyTorch on this processor and on emulated ones."""
-    chosen = places or [HERE, OLDEST, *EMULATED]
-    if unknown := set(chosen) - {HERE, OLDEST, *EMULATED}:
-        raise OptionError(f"--processor {unknown.pop()!r}: expected {', '.join((HERE, OLDEST, *EMULATED))}")
+    chosen = places or PLACES
+    if unknown := set(chosen) - set(PLACES):
+        raise OptionError(f"--processor {unknown.pop()!r}: expected {', '.join(PLACES)}")
     cards = {folder: read_card(folder) for folder in artefacts}
     earlier: Json | None = read_json(out.with_suffix(".json")) if add else None
     pairs = samples.generated_pairs(count)
@@ -91,7 +95,7 @@ def main(
     made = [
         row
         for folder in artefacts
-        for place in (HERE, OLDEST, *EMULATED)
+        for place in PLACES
         if (row := compare(folder, place, pairs, expected[folder]))
     ]
     about: Json = {"command": command_line(), "pairs": count, "machine": machine.describe()}
@@ -141,9 +145,14 @@ def answers(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: i
             emulation.run(emulation.PROCESSORS[place], read_card(folder).target, program)
         else:
             python = oldest_python() if place == OLDEST else Path(sys.executable)
-            done = subprocess.run([python, *program], cwd=ROOT, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise MeasurementError(f"{folder} on {place}: {done.stderr.strip().splitlines()[-1]}")
+            variables = cpuid_mask.environment() if place == AVX2 else os.environ
+            paths = [*filter(None, [variables.get("PYTHONPATH")]), str(ROOT)]
+            run_program(
+                [str(python), *map(str, program)],
+                {**variables, "PYTHONPATH": os.pathsep.join(paths)},
+                f"{folder} on {place}",
+                LIMIT_S,
+            )
         found = json.loads(result.read_text(encoding="utf-8"))
         task.unlink()
         result.unlink()
@@ -275,6 +284,8 @@ def _place(row: Json) -> str:
         return f"{emulated['name']} ({emulated['kernels']}), emulated"
     if row["place"] == OLDEST:
         return "tflite-runtime 2.14, here"
+    if row["place"] == AVX2:
+        return "here, AVX-512 hidden (AVX2)"
     known = {
         "avx512_vnni": "AVX-512 VNNI",
         "avx_vnni": "AVX-VNNI",
