@@ -51,9 +51,11 @@ def best_threshold(labels: np.ndarray, values: np.ndarray) -> float:
     return float((ends[at] + ends[at + 1]) / 2)
 
 
-def calibrated(fitted_labels: np.ndarray, fitted: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Probabilities (N,) of values after `mobilebert calibrate` on 500 other pairs: a slope and an offset."""
-    part = np.linspace(0, len(fitted) - 1, min(CALIBRATED_ON, len(fitted))).round().astype(int)
+def calibrated(
+    fitted_labels: np.ndarray, fitted: np.ndarray, values: np.ndarray, most: int = CALIBRATED_ON
+) -> np.ndarray:
+    """Probabilities (N,) of values after `mobilebert calibrate` on at most so many others: slope, offset."""
+    part = np.linspace(0, len(fitted) - 1, min(most, len(fitted))).round().astype(int)
     slope, offset = fit_slope_and_offset(as_logits(fitted[part]), fitted_labels[part] > 0)
     return np.asarray(expit(slope * values + offset))
 

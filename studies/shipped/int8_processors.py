@@ -208,11 +208,22 @@ def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected
     tolerance = Tolerance(**made["recipe"]["tolerance"])
     shift = card.shift(pairs[: len(found)])
     changes = compare_decisions(expected[: len(found)], found, card, shift, tolerance)
-    here = _logits(kept_shards(folder, HERE, len(pairs)))[: len(found)]
+    others = {
+        other: _logits(kept)
+        for other in PLACES
+        if other != place and (kept := kept_shards(folder, other, len(pairs)))
+    }
+    here = found if place == HERE else others.get(HERE, found[:0])[: len(found)]
     return row | {
         "flags": shards[0]["device"]["flags"],
         "changes": changes.to_json(),
         "largest_difference_to_here": float(np.abs(found[: len(here)] - here).max()) if len(here) else None,
+        # Places that answered at least as many pairs, these to the last bit alike.
+        "same_answers": [
+            other
+            for other, logits in others.items()
+            if len(logits) >= len(found) and np.array_equal(logits[: len(found)], found)
+        ],
     }
 
 
@@ -244,6 +255,7 @@ def page(rows: Sequence[Json]) -> str:
             NONE
             if row["place"] == HERE or row["largest_difference_to_here"] is None
             else f"{row['largest_difference_to_here']:.1g}",
+            ", ".join(_short(other) for other in row.get("same_answers", ())) or NONE,
             "yes" if 1 - changes["changed_share"] >= AGREEMENT and changes["p99_logit"] <= P99 else "no",
         ]
         for row in ran
@@ -263,13 +275,15 @@ def page(rows: Sequence[Json]) -> str:
         "p99 |Δlogit|",
         "max",
         "to here",
+        "same bits as",
     )
     return f"""# The same integer artefacts on every processor
 
 Beside PyTorch in float on {count:,} generated pairs, the first of them where emulation was stopped earlier,
 each in its own length bucket. Δlogit is the larger of a pair's two; "to here" is the largest
-difference from this processor's logits. Asked: agreement of at least {AGREEMENT}, p99 of at most {P99}.
-Emulated processors run the runtimes' real kernels in qemu.
+difference from this processor's logits; "same bits as" names places that gave the row's pairs the very same
+logits. Asked: agreement of at least {AGREEMENT}, p99 of at most {P99}. Emulated processors run
+the runtimes' real kernels in qemu.
 
 {table((*head, "holds"), lines)}
 {refused}"""
@@ -293,6 +307,11 @@ def _place(row: Json) -> str:
         "i8mm": "int8 matrix product",
     }
     return f"here ({next((name for flag, name in known.items() if flag in row['flags']), 'baseline')})"
+
+
+def _short(place: str) -> str:
+    """A place's name without what it is."""
+    return emulation.PROCESSORS[place].name if place in EMULATED else {AVX2: "AVX2"}.get(place, place)
 
 
 def oldest_python() -> Path:

@@ -8,7 +8,7 @@ import pytest
 from distill.general.noise import Misspeller
 from matching.evaluation.metrics import expected_calibration_error
 from mobilebert_runtime.tokenizer import PairTokenizer
-from studies.general_matcher.calibration_noise import chance_errors
+from studies.general_matcher.calibration_noise import calibration_errors, drawn
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
 from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
@@ -36,11 +36,19 @@ def test_calibration_of_true_log_odds_leaves_what_chance_does():
     draw = np.random.default_rng(1)
     truth = draw.normal(size=4000)
     labels = (draw.random(4000) < 1 / (1 + np.exp(-truth))).astype(float)
-    errors = chance_errors(labels, truth)
+    fitted, judged = (labels[:2275], truth[:2275]), (labels[2275:], truth[2275:])
+    errors = calibration_errors(*fitted, *judged)
     assert len(errors) == len(np.unique(errors))
     assert 0.015 < errors.mean() < 0.05  # true probabilities alone show .02 on as many
-    # Pairs that the log-odds say nothing about: the offset alone is left to be wrong.
-    assert chance_errors(labels, np.zeros(4000)).mean() < errors.mean()
+    found = drawn(*fitted, *judged)
+    assert found["mean"] == pytest.approx(errors.mean(), abs=1e-4)
+    assert found["share_within_0.03"] == pytest.approx((errors <= 0.03).mean(), abs=1e-3)
+    assert found["fitted_on_all"] < found["mean"], "more pairs fit better"
+    # Half the slope is put right, a mixture of two slopes is not.
+    halved = drawn(labels[:2275], truth[:2275] / 2, labels[2275:], truth[2275:] / 2)
+    assert halved["mean"] == pytest.approx(found["mean"], abs=1e-3)
+    wrong = drawn(labels[:2275], truth[:2275], labels[2275:], truth[2275:] * np.tile([0.2, 3], 900)[:1725])
+    assert wrong["mean"] > found["mean"] + 0.02
 
 
 def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores():

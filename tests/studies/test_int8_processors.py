@@ -85,6 +85,24 @@ def test_a_file_that_the_oldest_runtime_refuses_has_its_reason_in_the_place_of_f
     assert f"“{oldest['refused']}”" in out.with_suffix(".md").read_text()
 
 
+def test_a_row_names_the_places_that_gave_its_pairs_the_same_logits(kept, monkeypatch):
+    """tflite-runtime stands in for a processor: with this interpreter it answers as here, bit for bit."""
+    folder, out = artefact("onnx", "int8"), kept / "table"
+    pairs = samples.generated_pairs(4)
+    monkeypatch.setattr(study, "oldest_python", lambda: sys.executable)
+    study.answers(folder, study.OLDEST, pairs, 0)
+    study.main([folder], out, [study.HERE], count=4)
+    here, oldest = json.loads(out.with_suffix(".json").read_text())["rows"]
+    assert oldest["same_answers"] == [study.HERE]
+    assert here["same_answers"] == [], "it has two pairs of these four"
+    shard = next((kept / "kept").rglob(f"{study.OLDEST}-*/0-2.json"))
+    answer = json.loads(shard.read_text())
+    answer["logits"][1][0] += 1e-6
+    shard.write_text(json.dumps(answer))
+    study.main([folder], out, [study.HERE], count=4)
+    assert json.loads(out.with_suffix(".json").read_text())["rows"][1]["same_answers"] == []
+
+
 def test_an_unknown_processor_is_refused(kept):
     with pytest.raises(OptionError, match="'pentium'"):
         study.main([artefact("onnx", "int8")], kept / "table", ["pentium"])
