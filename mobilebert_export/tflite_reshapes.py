@@ -1,8 +1,9 @@
-"""Reshapes that only add or drop a leading 1 leave a .tflite file: every tensor keeps its batch axis.
+"""How many axes the tensors of a .tflite file have: each with its batch axis, or linear layers without it.
 
 The converter writes linear layers as products of matrices and attention's products without their batch axis.
 Where an operator reads three axes and returns two, XNNPACK copies the tensor for it; the reshapes between are
 copies too. With the batch axis throughout neither is needed, and every number stays the same, bit for bit.
+Linear layers of 16-bit integers are none of XNNPACK's, and TFLite 2.14 reads them right with two axes alone.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quantize.tflite_codes import shape_constant
-from quantize.tflite_embedding import made
+from quantize.tflite_embedding import made, opcode
 from quantize.tflite_graph import TfliteGraph
 
 # Operators that compute value by value, smaller operands repeated along leading axes.
@@ -37,6 +38,47 @@ def keep_batch_axis(file: Any) -> None:
         places = _remove_unused_tensors(subgraph)
         for entry in (*signature.inputs, *signature.outputs):
             entry.tensorIndex = places[int(entry.tensorIndex)]
+
+
+def flatten_linear_layers(file: Any) -> None:
+    """Let every linear layer write two axes, which a reshape turns into those that it wrote before.
+
+    Args:
+        file: a parsed float .tflite file (`flatbuffer_utils`), changed in place.
+    """
+    from ai_edge_litert import schema_py_generated as schema
+
+    for signature in file.signatureDefs:
+        graph, subgraph = TfliteGraph(file, signature), file.subgraphs[signature.subgraphIndex]
+        operators = []
+        for op in graph.operators:
+            operators.append(op)
+            result = int(op.outputs[0])
+            shape = graph.shape(result)
+            if graph.kind(op) != _LINEAR or len(shape) == 2:
+                continue
+            before = subgraph.tensors[result]
+            flat = [int(np.prod(shape[:-1])), shape[-1]]
+            subgraph.tensors.append(
+                made(
+                    schema.TensorT,
+                    name=before.name + b";rows",
+                    type=before.type,
+                    shape=np.array(flat, np.int32),
+                    buffer=before.buffer,
+                )
+            )
+            op.outputs, op.builtinOptions.keepNumDims = [len(subgraph.tensors) - 1], False
+            back = made(
+                schema.OperatorT,
+                opcodeIndex=opcode(file, schema.BuiltinOperator.RESHAPE, 1),
+                outputs=[result],
+                builtinOptionsType=schema.BuiltinOptions.ReshapeOptions,
+                builtinOptions=made(schema.ReshapeOptionsT, newShape=np.array(shape, np.int32)),
+            )
+            back.inputs = [int(op.outputs[0]), _own_shape_tensor(file, subgraph, back, shape)]
+            operators.append(back)
+        subgraph.operators = operators
 
 
 def _lost_batch_axis(graph: TfliteGraph, op: Any) -> bool:

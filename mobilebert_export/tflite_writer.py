@@ -15,7 +15,7 @@ from torch import nn
 
 from mobilebert_export.tflite_conversion import Graph, convert
 from mobilebert_export.tflite_fixed_weights import fixed_weights, unfold
-from mobilebert_export.tflite_reshapes import keep_batch_axis
+from mobilebert_export.tflite_reshapes import flatten_linear_layers, keep_batch_axis
 from mobilebert_runtime.card import OUTPUT_NAME, PACKED_SIGNATURE, Bucket
 from models.layers import input_names
 from models.packed_candidates import packed_candidates
@@ -39,8 +39,8 @@ def write_float_tflite(
         path: file to write.
         buckets: the sequence lengths S and the names of their signatures.
         outputs: what the tensors are called.
-        batch_axis: let every tensor keep it, which is faster. TFLite 2.14 answers wrongly where a linear
-            layer reads 16-bit integers with three axes.
+        batch_axis: let every tensor keep it, which is faster; else linear layers write two axes, for TFLite
+            2.14 answers wrongly where one writes 16-bit integers with three.
     """
     names = tuple(input_names(model))
     longest = max(bucket.seq_len for bucket in buckets)
@@ -56,6 +56,8 @@ def write_float_tflite(
     unfold(file, fixed_weights(model))
     if batch_axis:
         keep_batch_axis(file)
+    else:
+        flatten_linear_layers(file)
     write_compact(file, path)
 
 

@@ -128,12 +128,15 @@ def _drop_signature(model: Any, name: str) -> None:
 def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection[int] = ()) -> set[int]:
     """Places, in the file's order, of the operators that a recipe computes in integers.
 
-    Moving a tensor (transpose, reshape) goes with the operator that computed it. With static ranges the last
-    linear layer stays in float: its results are the logits. Embedding lookups have a rule of their own.
+    Moving a tensor (transpose, reshape) goes with the operator that computed it. With static ranges two
+    kinds of linear layers stay in float: the last, whose results are the logits, and those whose matrix is
+    computed, such as a head's that compares two texts: like attention's products (decision 022), and with
+    16-bit operands no runtime before 2.18 has them. Embedding lookups have a rule of their own.
     """
     stays = {id(product) for number, product in enumerate(products(graph)) if number in keep_float}
     if recipe.static_ranges:
         stays |= {id(graph.origin(graph.producer(output))) for output in graph.outputs}
+        stays |= {id(op) for op in products(graph) if graph.producer(int(op.inputs[1])) is not None}
     if recipe.float_embedding_layer:
         stays |= {id(product) for product in embedding_layers(graph)}
     places = set()

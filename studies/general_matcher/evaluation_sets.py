@@ -44,12 +44,11 @@ class Texts:
 
 
 def misspelt_pairs(
-    found: list[dict[str, str]], column: str, misspell: Misspeller, step: int, texts: int = 1
+    found: list[dict[str, str]], column: str, misspell: Misspeller, texts: int = 1
 ) -> list[dict[str, str]]:
     """Pairs with a misspelling in one of the two texts, or in each, where a word kept for tests allows it."""
     out = []
-    for place, row in enumerate(found):
-        number = place * max(1, step)
+    for number, row in enumerate(found):
         draw = generator(f"typo {number}")
         sides = draw.sample("12", 2)[:texts] if texts > 1 else [draw.choice("12")]
         wrong = {column + side: misspell.one(row[column + side], draw) for side in sides}
@@ -85,9 +84,8 @@ def questions(data: Path, most: int = 10**9) -> tuple[Texts, dict[str, dict[str,
         }
         sets[name]["label"] = values
         if name in ("qqp_test", "twitter_url_test"):
-            some, step = spread(found, min(2000, most // 2)), -(-len(found) // min(2000, most // 2))
             for prefix, count in (("typos", 1), ("typos_in_both", 2)):
-                noisy = misspelt_pairs(some, column, misspell, step, count)
+                noisy = misspelt_pairs(found, column, misspell, count)
                 sets[f"{prefix}_{name}"] = {
                     "left": texts.add([r[column + "1"] for r in noisy]),
                     "right": texts.add([r[column + "2"] for r in noisy]),

@@ -73,7 +73,7 @@ def main(
     found = {}
     for name, file, column, wanted in SETS:
         clean = spread(rows(shared / "data" / file), min(wanted, most))
-        both = misspelt_pairs(clean, column, misspell, 1, 2)
+        both = misspelt_pairs(clean, column, misspell, 2)
         one = [row | {column + "1": clean[int(row["clean"])][column + "1"]} for row in both]
         kept = [clean[int(row["clean"])] for row in both]
         read = [[(row[column + "1"], row[column + "2"]) for row in part] for part in (kept, one, both)]

@@ -117,6 +117,15 @@ def test_tflite_runs_in_tflite_runtime_2_14(oldest):
     assert agree(oldest, "tflite", "int16x8", 0.1) == "tflite-runtime"
 
 
+@pytest.mark.parametrize(("quant", "tolerance"), [("none", 1e-5), ("static", 0.1), ("int16x8", 0.01)])
+def test_an_embedding_matcher_runs_in_tflite_runtime_2_14(oldest, quant, tolerance):
+    """Linear layers that write three axes, and a head's products of two computed tensors."""
+    folder = small_matcher.embedding_artefact("tflite", quant)
+    assert json.loads((folder / "report.json").read_text())["minimum_runtime"] == {"tflite": "2.14"}
+    pairs = samples.verification_pairs()[:30]
+    assert folder_agrees(oldest, folder, pairs, tolerance) == "tflite-runtime"
+
+
 def test_product_codes_of_words_run_in_the_oldest_runtimes(oldest):
     pairs = samples.verification_pairs()[:30]
     for target, runtime in (("tflite", "tflite-runtime"), ("onnx", "onnxruntime")):

@@ -20,13 +20,14 @@ from tests.models.test_embedding_matcher import matcher
 BUCKETS = (Bucket(24, "seq_24"), Bucket(8, "seq_8"))
 
 
-def converted(network, folder, *, keep):
+def converted(network, folder, *, keep, flat=False):
+    """The file as converted, with the batch axis, or with linear layers that write two axes."""
     with pytest.MonkeyPatch.context() as patch:
-        if not keep:
+        if not keep and not flat:
             patch.setattr(tflite_writer, "keep_batch_axis", lambda file: None)
-        path = folder / f"{keep}.tflite"
+        path = folder / f"{keep}-{flat}.tflite"
         outputs = ("logits", "embedding") if isinstance(network, EmbeddingMatcher) else ("logits",)
-        tflite_writer.write_float_tflite(network, path, BUCKETS, outputs)
+        tflite_writer.write_float_tflite(network, path, BUCKETS, outputs, batch_axis=not flat)
     return path
 
 
@@ -92,6 +93,26 @@ def test_linear_layers_and_products_read_and_give_the_batch_axis(tmp_path):
             if graph.kind(op) == "BATCH_MATMUL":
                 products.append(len(result))
         assert products == [4] * 6
+
+
+@pytest.mark.parametrize("name", ["bert-base", pytest.param("embedding matcher", marks=pytest.mark.slow)])
+def test_without_the_batch_axis_every_linear_layer_writes_two_axes(tmp_path, name):
+    network = (matcher() if name == "embedding matcher" else randomise(build(tiny(name)))).eval()
+    before, flat = (converted(network, tmp_path, keep=False, flat=flat) for flat in (False, True))
+    written = {}
+    for path in (before, flat):
+        linear = [
+            (g, op) for g in graphs(path).values() for op in g.operators if g.kind(op) == "FULLY_CONNECTED"
+        ]
+        written[path] = [len(graph.shape(op.outputs[0])) for graph, op in linear]
+    assert 3 in written[before]
+    assert set(written[flat]) == {2}
+    assert len(written[flat]) == len(written[before])
+    for signature, graph in graphs(flat).items():
+        length = graph.shape(graph.inputs[0])[1]
+        old, new = (answers(path, signature, length) for path in (before, flat))
+        for output, values in old.items():
+            np.testing.assert_array_equal(new[output], values)
 
 
 class Stacked(nn.Module):

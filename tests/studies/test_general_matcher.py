@@ -82,7 +82,7 @@ def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores
 def test_a_misspelling_in_each_text_changes_both(words):
     misspell = Misspeller(words, test=True)
     pairs = [{"question1": "the definition", "question2": "a language"}]  # words kept for tests
-    (one,), (both,) = (misspelt_pairs(pairs, "question", misspell, 1, texts) for texts in (1, 2))
+    (one,), (both,) = (misspelt_pairs(pairs, "question", misspell, texts) for texts in (1, 2))
     assert sum(one[name] != pairs[0][name] for name in pairs[0]) == 1
     assert all(both[name] != pairs[0][name] for name in pairs[0])
 
