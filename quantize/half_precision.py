@@ -14,9 +14,14 @@ from numpy.typing import NDArray
 
 from mobilebert_runtime.errors import ModelError
 from quantize.tflite_file import write_compact
+from quantize.tflite_graph import TfliteGraph
 
 # Biases, norms and other small constants stay as they are.
 SMALLEST = 1024
+# The operators of .tflite whose constants become float16. XNNPACK of TFLite 2.14 to 2.18 forgets where it put
+# other widened constants when a graph is allocated twice, as interpreters do: positions that were added to
+# words turned logits by more than 10, without a word.
+_READERS = frozenset({"FULLY_CONNECTED", "BATCH_MATMUL", "EMBEDDING_LOOKUP", "GATHER"})
 _LARGEST = float(np.finfo(np.float16).max)
 
 
@@ -39,7 +44,7 @@ def _half(values: NDArray[np.float32], path: Path) -> NDArray[np.float16]:
 
 
 def _halve_tflite(source: Path, target: Path) -> None:
-    """Each constant becomes float16; a DEQUANTIZE before the first operator that reads it makes it float32.
+    """Matrices and tables become float16; a DEQUANTIZE before the first operator that reads one widens it.
 
     Before everything else, they would be a partition of their own, and the next would find matrices that are
     no constants: XNNPACK would widen and pack them in every inference.
@@ -53,11 +58,14 @@ def _halve_tflite(source: Path, target: Path) -> None:
     code.version = 3  # the first that reads float16
     model.operatorCodes.append(code)
     halves: dict[int, int] = {}  # buffer of float32 → buffer of float16
-    for graph in model.subgraphs:
+    for signature in model.signatureDefs:
+        walk, graph = TfliteGraph(model, signature), model.subgraphs[signature.subgraphIndex]
         widened: dict[int, Any] = {}
         for number, tensor in enumerate(list(graph.tensors)):
             data = model.buffers[tensor.buffer].data
             if tensor.type != schema.TensorType.FLOAT32 or data is None or len(data) < 4 * SMALLEST:
+                continue
+            if not {walk.kind(op) for op in walk.readers(number)} <= _READERS:
                 continue
             if tensor.buffer not in halves:
                 buffer = schema.BufferT()

@@ -17,6 +17,7 @@ from mobilebert_export.export_request import DEFAULT_BUCKETS
 from mobilebert_runtime.matcher import Matcher
 from tests.conftest import ROOT
 from tests.helpers import small_matcher
+from tests.helpers.model_directories import model_directory
 
 # As `make android-artefacts` makes them; with static ranges, which the oldest runtimes know.
 SHIPPED = (ROOT / "artefacts" / "matcher-qqp-m-int8", ROOT / "artefacts" / "matcher-qqp-m-int8-onnx")
@@ -117,13 +118,25 @@ def test_tflite_runs_in_tflite_runtime_2_14(oldest):
     assert agree(oldest, "tflite", "int16x8", 0.1) == "tflite-runtime"
 
 
-@pytest.mark.parametrize(("quant", "tolerance"), [("none", 1e-5), ("static", 0.1), ("int16x8", 0.01)])
+@pytest.mark.parametrize(
+    ("quant", "tolerance"), [("none", 1e-5), ("fp16", 1e-4), ("static", 0.1), ("int16x8", 0.01)]
+)
 def test_an_embedding_matcher_runs_in_tflite_runtime_2_14(oldest, quant, tolerance):
-    """Linear layers that write three axes, and a head's products of two computed tensors."""
+    """Positions that are added, linear layers that write three axes, products of two computed tensors."""
     folder = small_matcher.embedding_artefact("tflite", quant)
     assert json.loads((folder / "report.json").read_text())["minimum_runtime"] == {"tflite": "2.14"}
     pairs = samples.verification_pairs()[:30]
     assert folder_agrees(oldest, folder, pairs, tolerance) == "tflite-runtime"
+
+
+@pytest.mark.parametrize("quant", ["fp16", "int16x8"])
+def test_a_stock_encoder_runs_in_tflite_runtime_2_14(oldest, tmp_path, quant):
+    """Its positions are a constant that is added, which XNNPACK of then loses where it has to widen it."""
+    folder, pairs = tmp_path / "exported", samples.verification_pairs()[:30]
+    model = model_directory(tmp_path / "model", "roberta", "text-matching")
+    small_matcher.report("tflite", quant, folder, model=str(model))
+    assert small_matcher.SEQ_LEN in lengths_used(folder, pairs)
+    assert folder_agrees(oldest, folder, pairs, 0.01 if quant == "int16x8" else 1e-4) == "tflite-runtime"
 
 
 def test_product_codes_of_words_run_in_the_oldest_runtimes(oldest):
