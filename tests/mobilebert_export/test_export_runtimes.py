@@ -22,6 +22,9 @@ from tests.helpers.model_directories import model_directory
 # As `make android-artefacts` makes them; with static ranges, which the oldest runtimes know.
 SHIPPED = (ROOT / "artefacts" / "matcher-qqp-m-int8", ROOT / "artefacts" / "matcher-qqp-m-int8-onnx")
 
+# As `make export` makes it.
+DEFAULT = ROOT / "artefacts" / "matcher-int8"
+
 SCRIPT = """
 import importlib.util, json, sys
 from mobilebert_runtime.matcher import Matcher
@@ -58,6 +61,13 @@ def current(tmp_path_factory):
 def oldest(tmp_path_factory):
     packages = ("numpy==1.26.4", "tokenizers", "tflite-runtime==2.14.0", "onnxruntime==1.17.0")
     return environment(tmp_path_factory.mktemp("oldest") / "venv", *packages)
+
+
+@pytest.fixture(scope="module")
+def litert_1(tmp_path_factory):
+    """The oldest that dynamic ranges run in: TFLite 2.18."""
+    packages = ("numpy==1.26.4", "tokenizers", "ai-edge-litert==1.0.1")
+    return environment(tmp_path_factory.mktemp("litert-1") / "venv", *packages)
 
 
 def run(python, artefact, pairs):
@@ -182,6 +192,22 @@ def test_a_file_newer_than_its_runtime_is_refused_not_misread(oldest):
     done = run(oldest, small_matcher.artefact("tflite", "dynamic"), [])
     assert "needs 2.18 or newer" in done.stderr
     assert "pip install --upgrade ai-edge-litert" in done.stderr
+
+
+def test_dynamic_ranges_run_in_litert_1_0(litert_1):
+    pairs = samples.verification_pairs()[:30]
+    for folder in (
+        small_matcher.artefact("tflite", "dynamic"),
+        small_matcher.embedding_artefact("tflite", "dynamic"),
+    ):
+        assert folder_agrees(litert_1, folder, pairs, 0.1) == "ai-edge-litert"
+
+
+def test_the_default_artefact_runs_in_the_oldest_runtime_that_its_card_names(litert_1):
+    if not DEFAULT.is_dir():
+        pytest.skip(f"not run: no {DEFAULT.relative_to(ROOT)}; run `make export`")
+    assert Matcher.load(DEFAULT).card.minimum_runtime == {"tflite": "2.18"}
+    assert folder_agrees(litert_1, DEFAULT, samples.verification_pairs()[:60], 0.1) == "ai-edge-litert"
 
 
 def test_onnx_runs_in_onnxruntime_1_17(oldest):
