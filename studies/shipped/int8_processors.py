@@ -81,6 +81,8 @@ def main(
     chosen = places or PLACES
     if unknown := set(chosen) - set(PLACES):
         raise OptionError(f"--processor {unknown.pop()!r}: expected {', '.join(PLACES)}")
+    if AVX2 in chosen:
+        cpuid_mask.environment()  # which refuses where it can't be made
     cards = {folder: read_card(folder) for folder in artefacts}
     earlier: Json | None = read_json(out.with_suffix(".json")) if add else None
     pairs = samples.generated_pairs(count)
