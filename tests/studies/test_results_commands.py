@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from mobilebert_export.cli import COMMANDS, load_command
-from studies.common import script
+from studies.common import cpuid_mask, script
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow  # every script is imported
@@ -29,6 +29,8 @@ def parser(words):
     """The command that the words name, and its arguments."""
     if words[0] == "mobilebert":
         return load_command(words[1]), words[2:]
+    if words[2] == cpuid_mask.__name__:  # runs Python with the arguments that follow
+        return parser([words[0], *words[3:]])
     return script.command(importlib.import_module(words[2]).main), words[3:]
 
 
