@@ -40,6 +40,8 @@ def test_calibration_of_true_log_odds_leaves_what_chance_does():
     errors = calibration_errors(*fitted, *judged)
     assert len(errors) == len(np.unique(errors))
     assert 0.015 < errors.mean() < 0.05  # true probabilities alone show .02 on as many
+    # Pairs that the log-odds say nothing about: the offset alone is left to be wrong.
+    assert calibration_errors(fitted[0], np.zeros(2275), judged[0], np.zeros(1725)).mean() < errors.mean()
     found = drawn(*fitted, *judged)
     assert found["mean"] == pytest.approx(errors.mean(), abs=1e-4)
     assert found["share_within_0.03"] == pytest.approx((errors <= 0.03).mean(), abs=1e-3)
