@@ -41,9 +41,9 @@ from mobilebert_runtime.length_shift import LengthShift
 # Format 1 knew one sequence length; it is still read, as a single bucket without a signature name. Format 2
 # had no length shift, format 3 no task but matching with a softmax over a BERT's WordPiece: their readers
 # would give other scores, so they must not take a later format for their own. Format 4 knew no spelling; it
-# is still written where a card has none. Format 5 corrected by another rule and is not read.
-FORMAT, FORMAT_WITHOUT_SPELLING, OTHER_RULE = 6, 4, 5
-READABLE_FORMATS = (1, 2, 3, 4, 6)
+# is still written where a card has none. Formats 5 and 6 corrected by other rules and are not read.
+FORMAT, FORMAT_WITHOUT_SPELLING, OTHER_RULES = 7, 4, (5, 6)
+READABLE_FORMATS = (1, 2, 3, 4, 7)
 CARD_FILE = "io.json"
 CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
@@ -200,7 +200,7 @@ class ArtefactCard:
         return self.length_shift.of(pairs) if self.length_shift else [0.0] * len(pairs)
 
     def to_json(self) -> dict[str, Any]:
-        """The io.json object of the oldest format that says it all, 4 or 5.
+        """The io.json object of the oldest format that says it all, 4 or 7.
 
         Raises:
             ArtefactError: the card was read from an older one, which does not say how texts are padded.
@@ -246,8 +246,10 @@ class ArtefactCard:
         """Read an io.json object; raises `ArtefactError` naming the first field that is wrong."""
         fields = Fields(data, str(where))
         version = fields.take("format", int)
-        if version == OTHER_RULE:
-            raise fields.fault("format is 5, whose spelling rule was another; export the artefact again")
+        if version in OTHER_RULES:
+            raise fields.fault(
+                f"format is {version}, whose spelling rule was another; export the artefact again"
+            )
         if version not in READABLE_FORMATS:
             known = ", ".join(map(str, READABLE_FORMATS))
             raise fields.fault(f"format is {version!r}, this version reads formats {known}")

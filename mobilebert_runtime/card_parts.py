@@ -117,7 +117,7 @@ class TokenizerCard:
         return (*files, SPELLING_FILE) if self.spelling else files
 
     def to_json(self, truncation: str) -> dict[str, Any]:
-        """The object of format 4, and of format 6 with `spelling`.
+        """The object of format 4, and of format 7 with `spelling`.
 
         Raises:
             ArtefactError: the pad id is unknown.

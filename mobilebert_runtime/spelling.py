@@ -4,10 +4,14 @@ Standard library only. A noisy channel (Kernighan, Church and Gale 1990; Norvig 
 often a word occurs is taken to fall as its line in the list (Zipf), and each kind of edit has a factor that
 says how much rarer it is than a dropped, a doubled or two swapped letters. The word with the least product is
 the correction, where that product is small enough; elsewhere the word stays as it is.
+
+In a pair, a known word of the other text comes before all others: the two often speak of the same things
+(a cache model of language, Kuhn and De Mori 1990).
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,6 +34,8 @@ REACH, REACHING = 1000, 8
 # Factors of edits. A slip to a key beside the one meant is that much rarer than a dropped, doubled or swapped
 # letter, any other letter replaced or added again; the first letter is seldom wrong.
 BESIDE, OTHER, FIRST = 2, 16, 2
+# From so many letters on, a word of a pair's other text may be two edits off, but for its first letter.
+TWO_EDITS = 6
 MOST_WORDS = 500_000
 # Characters of a text that are looked at, more than any network reads.
 READ = 4096
@@ -93,17 +99,30 @@ class SpellingCorrector:
         A replaced word is in lower case. Left alone are words with a capital after their first letter, unless
         it is only the second ("hWat"), and within a text those that begin with one and are known or short.
         """
+        return self._corrected(text, frozenset())
+
+    def corrected_pair(self, a: str, b: str) -> tuple[str, str]:
+        """Two texts that are compared, in either order: each as `corrected`, beside the words of the other.
+
+        An unknown word at one edit of a known one of the other text becomes that one, whatever else it is
+        near to; where it is near to nothing and has six letters or more, two edits after its first letter
+        are allowed. Words that stand in both texts get no such help.
+        """
+        words_a, words_b = (_words(self.corrected(text)) for text in (a, b))
+        return self._corrected(a, words_b), self._corrected(b, words_a)
+
+    def _corrected(self, text: str, beside: frozenset[str]) -> str:
+        """Args: text; beside: lower-case words of the text that it is compared with."""
         parts, done = [], 0
-        for match in _WORD.finditer(text):
-            if match.start() >= READ:
-                break
-            found = self._correction(match.group(), first=_LETTER.search(text).start() == match.start())  # type: ignore[union-attr]
+        for match in _matches(text):
+            first = _LETTER.search(text).start() == match.start()  # type: ignore[union-attr]
+            found = self._correction(match.group(), beside, first=first)
             if found is not None:
                 parts += [text[done : match.start()], found]
                 done = match.end()
         return "".join([*parts, text[done:]]) if parts else text
 
-    def _correction(self, word: str, *, first: bool) -> str | None:
+    def _correction(self, word: str, beside: frozenset[str], *, first: bool) -> str | None:
         lower = word.lower()
         line = self._line.get(lower)
         slipped = word[1] != lower[1]  # the shift key, held too long or pressed too late
@@ -117,15 +136,52 @@ class SpellingCorrector:
         most = REACH << min(len(word) - name, REACHING)
         if line is not None:
             most = min(most, line // RARER)
-        best = min(self._candidates(lower), default=None)
-        return best[2] if best is not None and best[0] <= most else None
+        if line is not None or lower in beside:
+            beside = frozenset()
+        _, product, _, best = min(self._candidates(lower, beside), default=(True, most + 1, 0, ""))
+        if best in beside or product <= most:
+            return best
+        return self._two_edits_off(lower, beside) if len(lower) >= TWO_EDITS else None
 
-    def _candidates(self, word: str) -> Iterator[tuple[int, int, str]]:
-        """Words of the list at one edit: line times factor, line, word."""
+    def _candidates(self, word: str, beside: frozenset[str]) -> Iterator[tuple[bool, int, int, str]]:
+        """Words of the list at one edit: not beside, line times factor, line, word."""
         for edit, factor in _edits(word):
             line = self._line.get(edit)
             if line is not None:
-                yield line * factor, line, edit
+                yield edit not in beside, line * factor, line, edit
+
+    def _two_edits_off(self, word: str, beside: frozenset[str]) -> str | None:
+        """The most frequent known word beside that begins with the same letter and is so near."""
+        near = [one for one in beside if one in self._line and one[0] == word[0] and _within(one, word, 2)]
+        return min(near, key=self._line.__getitem__, default=None)
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """The words of a text that are looked at."""
+    return itertools.takewhile(lambda match: match.start() < READ, _WORD.finditer(text))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(match.group().lower() for match in _matches(text))
+
+
+def _within(one: str, other: str, edits: int) -> bool:
+    """Are two words at most so many insertions, deletions, replacements or swaps of neighbours apart?
+
+    No letter is edited twice (optimal string alignment).
+    """
+    same = 0
+    while same < min(len(one), len(other)) and one[same] == other[same]:
+        same += 1
+    one, other = one[same:], other[same:]
+    if not one or not other or edits == 0:
+        return len(one) + len(other) <= edits
+    return (
+        _within(one[1:], other[1:], edits - 1)
+        or _within(one[1:], other, edits - 1)
+        or _within(one, other[1:], edits - 1)
+        or (one[1::-1] == other[:2] and _within(one[2:], other[2:], edits - 1))
+    )
 
 
 def _edits(word: str) -> Iterator[tuple[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -115,14 +116,28 @@ class PairTokenizer:
         """Number of entries, special tokens included."""
         return self._tokenizer.get_vocab_size()
 
+    def corrected(self, pairs: Sequence[Pair | str]) -> list[tuple[str, ...]]:
+        """The two texts of each pair, or the single one, as `ids` reads them: by the `spelling`."""
+        grouped: list[tuple[str, ...]] = [(one,) if isinstance(one, str) else tuple(one) for one in pairs]
+        if self.spelling is None:
+            return grouped
+        return [
+            self.spelling.corrected_pair(*texts) if len(texts) == 2 else (self.spelling.corrected(*texts),)
+            for texts in grouped
+        ]
+
+    def without_spelling(self) -> PairTokenizer:
+        """The same tokenizer, which reads texts as they are."""
+        plain = copy(self)
+        plain.spelling = None
+        return plain
+
     def ids(self, pairs: Sequence[Pair | str], max_len: int) -> list[tuple[list[int], list[int]]]:
         """Token ids and token types of each pair or single text, at most `max_len` tokens, unpadded.
 
         The time grows with the texts' lengths, and with `max_len` alone where only one of them is long.
         """
-        grouped = [(one,) if isinstance(one, str) else tuple(one) for one in pairs]
-        if self.spelling is not None:
-            grouped = [tuple(map(self.spelling.corrected, texts)) for texts in grouped]
+        grouped = self.corrected(pairs)
         found = self._heads([text for texts in grouped for text in texts], max_len)
         heads = (head.ids for head in found)
         encoded = []

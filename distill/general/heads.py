@@ -76,9 +76,23 @@ def packed(found: Sequence[TokenStates], left: np.ndarray, right: np.ndarray) ->
 def pair_logits(
     model: EmbeddingMatcher, tokenizer: PairTokenizer, left: Sequence[str], right: Sequence[str]
 ) -> np.ndarray:
-    """Logits (N,) of N pairs of texts, each text read once."""
-    place = np.arange(len(left))
-    return head_logits(model.head, token_states(model, tokenizer, [*left, *right]), place, place + len(left))
+    """Logits (N,) of N pairs of texts, as a matcher's runtime reads and decides them."""
+    states, first, second = pair_states(model, tokenizer, left, right)
+    return head_logits(model.head, states, first, second)
+
+
+def pair_states(
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, left: Sequence[str], right: Sequence[str]
+) -> tuple[list[TokenStates], np.ndarray, np.ndarray]:
+    """States of the texts of N pairs, and the positions (N,) of each pair's two among them.
+
+    A text's spelling is corrected beside the other of its pair; equal texts are read once.
+    """
+    pairs = tokenizer.corrected(list(zip(left, right, strict=True)))
+    index: dict[str, int] = {}
+    places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs], int)
+    first, second = places.reshape(-1, 2).T
+    return token_states(model, tokenizer.without_spelling(), list(index)), first, second
 
 
 def head_logits(

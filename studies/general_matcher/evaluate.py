@@ -18,7 +18,7 @@ import torch
 from typer import Argument, Option
 
 from android_bench.external_model import EXTERNAL_MODEL_FILE, ExternalModel, open_model
-from distill.general.heads import head_logits, token_states
+from distill.general.heads import pair_logits, token_states
 from distill.general.trunk import embed
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.embedder import Embedder
@@ -69,13 +69,20 @@ def main(
             continue
         model, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
         if isinstance(model, EmbeddingMatcher):
-            states = token_states(model, tokenizer, list(texts.index))
-            vectors = np.stack([state.vector for state in states])
+            known = list(texts.index)
+            vectors = np.stack([state.vector for state in token_states(model, tokenizer, known)])
             found[name] = figures(sets, vectors)
-            found[f"{name} + head"] = figures(sets, vectors, partial(head_logits, model.head, states))
+            found[f"{name} + head"] = figures(sets, vectors, partial(decide, model, tokenizer, known))
         else:
             found[name] = figures(sets, embed(encoder_of(model), tokenizer, list(texts.index)))
     write_json(out, found)
+
+
+def decide(
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: list[str], left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """Logits (N,) of pairs of texts by their positions."""
+    return pair_logits(model, tokenizer, [texts[a] for a in left], [texts[b] for b in right])
 
 
 def artefact_figures(

@@ -17,7 +17,7 @@ from typer import Argument, Option
 
 from distill.general.development import SETS, agreement, dev_pairs
 from distill.general.edits import edited
-from distill.general.heads import TokenStates, head_logits, token_states
+from distill.general.heads import TokenStates, head_logits, pair_states
 from distill.general.minimal_pairs import MadePair, generate
 from distill.general.teachers import read_texts
 from distill.general.train_head import EDITED, QUESTIONS, STATEMENTS
@@ -97,7 +97,7 @@ def main(
     share, rows = float(matcher.head.share), []
     for marks_read in (True, False):
         matcher.head.weigh_cosines(STATEMENTS, QUESTIONS, None if marks_read else mark)
-        states = {name: token_states(matcher, tokenizer, [*a, *b]) for name, (a, b, _) in sets.items()}
+        states = {name: pair_states(matcher, tokenizer, a, b) for name, (a, b, _) in sets.items()}
         for variant in VARIANTS:
             if variant.marks_read == marks_read:
                 matcher.head.weigh_cosines(
@@ -114,13 +114,12 @@ def main(
 def figures(
     head: AlignmentHead,
     sets: dict[str, tuple[list[str], list[str], np.ndarray]],
-    states: dict[str, list[TokenStates]],
+    states: dict[str, tuple[list[TokenStates], np.ndarray, np.ndarray]],
 ) -> dict[str, Any]:
     """AUC or Spearman's correlation of every set; of made pairs also the share that is right at logit 0."""
     found = {}
-    for name, (left, _, labels) in sets.items():
-        place = np.arange(len(left))
-        logits = head_logits(head, states[name], place, place + len(left))
+    for name, (_, _, labels) in sets.items():
+        logits = head_logits(head, *states[name])
         found[name] = round(agreement(logits, labels), 4)
         if name in ("made", "edited"):
             for label, kind in ((0, "different"), (1, "same")):

@@ -19,11 +19,9 @@ from typer import Argument, Option
 from distill.general.heads import pair_logits
 from distill.general.noise import MISSPELLINGS, Misspeller, is_test_word
 from distill.general.texts import rows
-from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE
+from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
-from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.evaluation_sets import misspelt_pairs, spread
@@ -56,14 +54,14 @@ def main(
     threads: Threads = 1,
     force: Force = False,
 ) -> None:
-    """Write the figures of every set, without correction and with it."""
+    """Write the figures of every set: uncorrected, each text alone, beside the other of its pair."""
     check_outputs(out, force=force)
     torch.set_num_threads(threads)
     matcher, tokenizer = open_matcher(model)
     if tokenizer.spelling is None:
         raise OptionError(f"model {model}: has no {SPELLING_FILE}")
-    corrected = tokenizer.spelling.corrected
-    tokenizer = PairTokenizer.read(find_directory(model) / TOKENIZER_FILE)
+    alone, beside = tokenizer.spelling.corrected, tokenizer.spelling.corrected_pair
+    tokenizer = tokenizer.without_spelling()
 
     def score(pairs: Pairs) -> np.ndarray:
         left, right = zip(*pairs, strict=True)
@@ -77,17 +75,26 @@ def main(
         one = [row | {column + "1": clean[int(row["clean"])][column + "1"]} for row in both]
         kept = [clean[int(row["clean"])] for row in both]
         read = [[(row[column + "1"], row[column + "2"]) for row in part] for part in (kept, one, both)]
-        mended = [[(corrected(a), corrected(b)) for a, b in pairs] for pairs in read]
+        each = [[(alone(a), alone(b)) for a, b in pairs] for pairs in read]
+        mended = [[beside(*pair) for pair in pairs] for pairs in read]
         labels = np.array([int(row["label"]) for row in kept])
         found[name] = {
             "pairs": len(kept),
-            "restored": float(np.mean(same_texts(mended[0], mended[2], str.lower))),
-            "clean_texts_changed": float(np.mean(np.logical_not(same_texts(read[0], mended[0])))),
             "without": decisions(read, labels, score),
-            "with": decisions(mended, labels, score),
+            "each_text_alone": correction(read, each) | decisions(each, labels, score),
+            "beside_the_other": correction(read, mended) | decisions(mended, labels, score),
         }
         console().print(name, found[name])
     write_json(out, found)
+
+
+def correction(read: Sequence[Pairs], mended: Sequence[Pairs]) -> dict[str, float]:
+    """Of pairs clean, with one misspelling, with one in each text: what is restored, what is changed."""
+    figures = {
+        "restored": np.mean(same_texts(mended[0], mended[2], str.lower)),
+        "clean_texts_changed": np.mean(np.logical_not(same_texts(read[0], mended[0]))),
+    }
+    return {name: round(float(value), 4) for name, value in figures.items()}
 
 
 def same_texts(some: Pairs, others: Pairs, form: Callable[[str], str] = str) -> list[bool]:

@@ -92,6 +92,23 @@ def write_spelling(folder):
     texts += [f"{'🌙 ' * emoji}{'wether ' * 1_000}" for emoji in (0, 1, 7, 2_000)]
     corrector = SpellingCorrector.load(folder / "spelling")
     write(folder, "spelling.json", [{"text": text, "corrected": corrector.corrected(text)} for text in texts])
+    pairs = [pair_beside(draw, words, draw.choice(texts)) for _ in range(3_000)]
+    pairs += [("🌙 " * 2_000 + "wether " * 1_000, "weather " * 1_000)]
+    write(folder, "spelling_pairs.json", [corrected_pair(corrector, a, b) for a, b in pairs])
+
+
+def pair_beside(draw, words, more):
+    """Two texts with some words in common, in the first misspelt by one edit or two."""
+    common = draw.choices(words, k=draw.randint(1, 5))
+    wrong = [misspelt(word, draw) for word in common]
+    twice = [misspelt(word, draw) if len(word) > 2 and draw.random() < 0.5 else word for word in wrong]
+    return " ".join([*twice, draw.choice(words)]), " ".join([*common, more])
+
+
+def corrected_pair(corrector, a, b):
+    """The pair and what Python makes of it."""
+    first, second = corrector.corrected_pair(a, b)
+    return {"a": a, "b": b, "corrected_a": first, "corrected_b": second}
 
 
 def misspelt(word, draw):
@@ -237,7 +254,7 @@ def test_java_core_equals_python_on_the_jvm(classes, golden, junit, capsys):
     report = java.run_junit(TESTS, path, {"golden": golden})
     with capsys.disabled():  # docs/reliability.md shows them
         print(*re.findall(r"\d+ decisions from .*", report), sep="\n")
-    assert passed(report) == 33
+    assert passed(report) == 34
 
 
 def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
@@ -252,7 +269,7 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     java.undex(dex, jar, enjarify)
     assert "mobilebert/runtime/WordPiece.class" in zipfile.ZipFile(jar).namelist()
     report = java.run_junit(TESTS, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
-    assert passed(report) == 33
+    assert passed(report) == 34
 
 
 def test_the_tables_are_what_the_installed_tokenizer_says():

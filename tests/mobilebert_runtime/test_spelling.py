@@ -1,5 +1,9 @@
-"""Promise of spelling.txt: unknown or rare words at one edit of a frequent one are put right, others stay."""
+"""Promise of spelling.txt: unknown or rare words at one edit of a frequent one are put right, others stay.
 
+In a pair, a known word of the other text comes first.
+"""
+
+import itertools
 import json
 import random
 import string
@@ -120,6 +124,69 @@ def test_how_far_down_the_list_a_correction_may_stand(wrong: str, right: str, le
         assert corrector.corrected(text) == (f"the {right}" if before < 1000 * 2**letters else text)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "read_a", "read_b"),
+    [
+        ("whather", "the whether", "whether", "the whether"),  # by itself the more frequent "weather"
+        ("whather", "the whetther", "whether", "the whether"),  # where the other is misspelt too
+        ("Whather", "Whether in Paris", "whether", "Whether in Paris"),
+        ("mon the Mon", "moon", "moon the Mon", "moon"),  # a short capitalised word is a name
+        ("bamama", "bamama banana", "bamama", "bamama banana"),  # what both texts say
+        ("bamamas", "banana", "bamamas", "banana"),  # three edits
+        ("bamama", "banana", "banana", "banana"),
+        ("lanama", "banana", "lanama", "banana"),  # the first letter
+        ("hheeat", "heat", "heat", "heat"),
+        ("heeatt whta", "heat what", "heat what", "heat what"),
+        ("cometts", "comett", "comet", "comet"),  # what the other text was corrected to
+        ("qqpear", "qqpears", "qqpear", "qqpears"),  # an unknown word helps no other
+        ("cold heat", "hold cheat", "cold heat", "cold heat"),
+        ("warm", "", "warm", ""),
+    ],
+)
+def test_what_is_corrected_in_a_pair(a: str, b: str, read_a: str, read_b: str) -> None:
+    assert CORRECTOR.corrected_pair(a, b) == (read_a, read_b)
+    assert CORRECTOR.corrected_pair(b, a) == (read_b, read_a)
+
+
+def edits_apart(one: str, other: str) -> int:
+    """Optimal string alignment by its recurrence."""
+    table = [[max(i, j) for j in range(len(other) + 1)] for i in range(len(one) + 1)]
+    for i, j in itertools.product(range(1, len(one) + 1), range(1, len(other) + 1)):
+        replaced = table[i - 1][j - 1] + (one[i - 1] != other[j - 1])
+        table[i][j] = min(replaced, table[i - 1][j] + 1, table[i][j - 1] + 1)
+        if i > 1 and j > 1 and one[i - 2 : i] == other[j - 2 : j][::-1]:
+            table[i][j] = min(table[i][j], table[i - 2][j - 2] + 1)
+    return table[-1][-1]
+
+
+def test_help_of_the_other_text_is_that_of_a_brute_force_search() -> None:
+    draw = random.Random(1)
+    words = list(dict.fromkeys("".join(draw.choices("qwa", k=draw.randint(5, 9))) for _ in range(600)))
+    corrector, counts = SpellingCorrector(words), [0, 0, 0]
+    for _ in range(600):
+        wrong = "".join(draw.choices("qwa", k=draw.randint(5, 9)))
+        others = draw.sample(words, 12)
+        expected, edits = corrector.corrected(wrong), 0
+        near = {one: kind for one in others if (kind := factor(wrong, one)) is not None and one != wrong}
+        assert set(near) == {one for one in others if edits_apart(wrong, one) == 1}
+        far = [one for one in others if edits_apart(wrong, one) == 2 and one[0] == wrong[0]]
+        if wrong not in words and near:
+            products = {one: ((words.index(one) + 1) * kind, words.index(one)) for one, kind in near.items()}
+            expected, edits = min(products, key=products.__getitem__), 1
+        elif wrong not in words and expected == wrong and far and len(wrong) > 5:
+            expected, edits = min(far, key=words.index), 2
+        assert corrector.corrected_pair(wrong, " ".join(others))[0] == expected, (wrong, others)
+        counts[edits] += 1
+    assert min(counts) > 20
+
+
+def test_a_frequent_or_rare_known_word_does_not_become_one_of_the_other_text() -> None:
+    corrector = SpellingCorrector(["moon", *filler(PROTECTED), "mooon"])
+    assert corrector.corrected_pair("mooon", "moon")[0] == "moon"  # as by itself
+    corrector = SpellingCorrector([*filler(PROTECTED), "moon", "mooon"])
+    assert corrector.corrected_pair("mooon", "moon") == ("mooon", "moon")
+
+
 def test_far_in_a_text_nothing_is_corrected() -> None:
     text = "moom " * 1000
     assert CORRECTOR.corrected(text) == "moon " * 820 + "moom " * 180  # 4,100 characters have begun
@@ -153,8 +220,10 @@ def test_the_tokenizer_of_a_model_directory_reads_corrected_texts(tmp_path: Path
     write_words(tmp_path)
     corrected = PairTokenizer.load(tmp_path)
     right, wrong = ("the moon", "what weather"), ("the moom", "waht weather")
+    beside, far = ("the banana", "a banana"), ("the bamama", "a banana")
     assert plain.ids([right], 16) != plain.ids([wrong], 16)
-    assert corrected.ids([wrong, "the moom"], 16) == plain.ids([right, "the moon"], 16)
+    assert corrected.ids([wrong, far, "the moom"], 16) == plain.ids([right, beside, "the moon"], 16)
+    assert corrected.without_spelling().ids([wrong], 16) == plain.ids([wrong], 16)
     assert corrected.spans("the moom", 16) == plain.spans("the moom", 16)
     (tmp_path / "spelling.txt").write_text("Moon\n")
     with pytest.raises(ModelError, match="line 1"):
@@ -178,10 +247,11 @@ def test_an_artefact_answers_a_misspelt_pair_as_the_right_one(tmp_path: Path) ->
     before = load(folder).score([("moon", "what"), ("moom", "waht")])  # type: ignore[attr-defined]
     assert json.loads((folder / "io.json").read_text())["format"] == 4
     card = with_spelling(folder)
-    assert json.loads((folder / "io.json").read_text())["format"] == 6
+    assert json.loads((folder / "io.json").read_text())["format"] == 7
     assert ArtefactCard.from_json(card.to_json(), folder) == card
-    with pytest.raises(ArtefactError, match="format is 5, whose spelling rule was another; export"):
-        ArtefactCard.from_json(card.to_json() | {"format": 5}, folder)
+    for earlier in (5, 6):
+        with pytest.raises(ArtefactError, match=f"format is {earlier}, whose spelling rule .*; export"):
+            ArtefactCard.from_json(card.to_json() | {"format": earlier}, folder)
     after = load(folder).score([("moon", "what"), ("moom", "waht")])  # type: ignore[attr-defined]
     assert after[0] == after[1] == before[0]
     (folder / "spelling.txt").unlink()

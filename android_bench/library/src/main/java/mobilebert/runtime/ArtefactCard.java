@@ -20,14 +20,13 @@ import java.util.regex.Pattern;
 public final class ArtefactCard {
   /**
    * Format 1 knew one sequence length and no name for it, format 2 no length shift, format 3 one task, format 4 no
-   * spelling. Format 5 corrected by another rule and is not read.
+   * spelling. Formats 5 and 6 corrected by other rules and are not read.
    */
   private static final int OLDEST_FORMAT = 1;
 
   private static final int SHIFT_FORMAT = 3;
   private static final int TASKS_FORMAT = 4;
-  private static final int OTHER_RULE_FORMAT = 5;
-  private static final int NEWEST_FORMAT = 6;
+  private static final int NEWEST_FORMAT = 7;
 
   private static final int LEAST_TOKENS = 3;
   private static final int MOST_TOKENS = 1 << 16;
@@ -87,8 +86,8 @@ public final class ArtefactCard {
 
   private ArtefactCard(Fields fields) throws IOException {
     int format = fields.whole("format", OLDEST_FORMAT, NEWEST_FORMAT);
-    if (format == OTHER_RULE_FORMAT) {
-      throw fields.fault("format is 5, whose spelling rule was another");
+    if (format > TASKS_FORMAT && format < NEWEST_FORMAT) {
+      throw fields.fault("format is " + format + ", whose spelling rule was another");
     }
     boolean old = format < TASKS_FORMAT;
     target = fields.text("target");

@@ -3,8 +3,11 @@ package mobilebert.runtime;
 import java.io.File;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -24,6 +27,7 @@ final class SpellingCorrector {
   private static final int BESIDE = 2;
   private static final int OTHER = 16;
   private static final int FIRST = 2;
+  private static final int TWO_EDITS = 6;
   private static final int MOST_WORDS = 500000;
   private static final int READ = 4096;
 
@@ -95,13 +99,38 @@ final class SpellingCorrector {
 
   /** The text with its unknown and rare words that are at one edit of a frequent one replaced by it. */
   String corrected(String text) {
-    int read = text.codePointCount(0, text.length()) <= READ ? text.length() : text.offsetByCodePoints(0, READ);
+    return corrected(text, Collections.<String>emptySet());
+  }
+
+  /** Two texts that are compared: each corrected, and an unknown word by a known one of the other text first of all. */
+  String[] correctedPair(String a, String b) {
+    return new String[] {corrected(a, words(corrected(b))), corrected(b, words(corrected(a)))};
+  }
+
+  /** Lower-case words of a text. */
+  private static Set<String> words(String text) {
+    Set<String> found = new TreeSet<String>();
+    int read = end(text);
+    Matcher words = WORD.matcher(text);
+    while (words.find() && words.start() < read) {
+      found.add(words.group().toLowerCase(Locale.ROOT));
+    }
+    return found;
+  }
+
+  /** Where the characters end that are looked at. */
+  private static int end(String text) {
+    return text.codePointCount(0, text.length()) <= READ ? text.length() : text.offsetByCodePoints(0, READ);
+  }
+
+  private String corrected(String text, Set<String> beside) {
+    int read = end(text);
     int first = firstLetter(text);
     StringBuilder out = new StringBuilder();
     int done = 0;
     Matcher words = WORD.matcher(text);
     while (words.find() && words.start() < read) {
-      String found = correction(words.group(), words.start() == first);
+      String found = correction(words.group(), beside, words.start() == first);
       if (found != null) {
         out.append(text, done, words.start()).append(found);
         done = words.end();
@@ -121,7 +150,7 @@ final class SpellingCorrector {
   }
 
   /** What a word is replaced by; null where it stays. */
-  private String correction(String word, boolean begins) {
+  private String correction(String word, Set<String> beside, boolean begins) {
     String lower = word.toLowerCase(Locale.ROOT);
     int line = line(lower);
     boolean slipped = word.charAt(1) != lower.charAt(1); // the shift key, held too long or pressed too late
@@ -133,11 +162,48 @@ final class SpellingCorrector {
       return null;
     }
     long most = (long) REACH << Math.min(word.length() - (name ? 1 : 0), REACHING);
-    Best best = new Best(line > 0 ? Math.min(most, line / RARER) : most);
+    Set<String> others = line > 0 || beside.contains(lower) ? Collections.<String>emptySet() : beside;
+    Best best = new Best(line > 0 ? Math.min(most, line / RARER) : most, others);
     for (int at = 0; at <= lower.length(); at++) {
       offerEditsAt(at, lower, best);
     }
-    return best.word;
+    return best.word != null || lower.length() < TWO_EDITS ? best.word : twoEditsOff(lower, others);
+  }
+
+  /** The most frequent known word beside with the same first letter that is so near; null without one. */
+  private String twoEditsOff(String word, Set<String> beside) {
+    String best = null;
+    for (String one : beside) {
+      if (one.charAt(0) == word.charAt(0)
+          && line(one) > 0
+          && (best == null || line(one) < line(best))
+          && within(one, word, 2)) {
+        best = one;
+      }
+    }
+    return best;
+  }
+
+  /** Are two words at most so many edits of different letters apart? */
+  private static boolean within(String one, String other, int edits) {
+    int same = 0;
+    int shorter = Math.min(one.length(), other.length());
+    while (same < shorter && one.charAt(same) == other.charAt(same)) {
+      same++;
+    }
+    if (same == shorter || edits == 0) {
+      return one.length() + other.length() - 2 * same <= edits;
+    }
+    String a = one.substring(same + 1);
+    String b = other.substring(same + 1);
+    return within(a, b, edits - 1)
+        || within(a, other.substring(same), edits - 1)
+        || within(one.substring(same), b, edits - 1)
+        || !a.isEmpty()
+            && !b.isEmpty()
+            && a.charAt(0) == other.charAt(same)
+            && b.charAt(0) == one.charAt(same)
+            && within(a.substring(1), b.substring(1), edits - 1);
   }
 
   /** All words at one insertion, deletion, replacement or swap of neighbours at a place, with that edit's factor. */
@@ -163,22 +229,31 @@ final class SpellingCorrector {
     }
   }
 
-  /** The word whose line times its edit's factor is least, the first in the file of several. */
+  /** The word whose line times its edit's factor is least, the first in the file of several; of words beside if any. */
   private final class Best {
     String word;
+    private final Set<String> beside;
+    private boolean isBeside;
     private long least;
     private int line = Integer.MAX_VALUE;
 
-    /** Takes products up to this. */
-    Best(long most) {
+    /** Takes products up to this, of words beside any. */
+    Best(long most, Set<String> beside) {
       least = most;
+      this.beside = beside;
     }
 
     void offer(String one, int factor) {
       int found = line(one);
+      if (found == 0) {
+        return;
+      }
       long product = (long) found * factor;
-      if (found > 0 && (product < least || product == least && found < line)) {
+      boolean before = beside.contains(one);
+      boolean less = product < least || product == least && found < line;
+      if (before == isBeside ? less : before) {
         word = one;
+        isBeside = before;
         least = product;
         line = found;
       }

@@ -98,14 +98,19 @@ public final class TextEncoder {
     if (template == null) {
       throw new IllegalArgumentException("this artefact reads one text, and two were given");
     }
-    int[] a = ids(textA);
-    int[] b = textB == null ? NONE : ids(textB);
+    String[] texts = read(textA, textB);
+    int[] a = tokenizer.tokens(texts[0]).ids();
+    int[] b = textB == null ? NONE : tokenizer.tokens(texts[1]).ids();
     int[] kept = keep(a.length, b.length, room(template, lengths));
     return fill(template, a, kept[0], b, 0, kept[1], lengths);
   }
 
-  private int[] ids(String text) {
-    return tokenizer.tokens(spelling == null ? text : spelling.corrected(text)).ids();
+  /** A pair, or one text where the other is null, with its spelling corrected. */
+  private String[] read(String textA, String textB) {
+    if (spelling == null) {
+      return new String[] {textA, textB};
+    }
+    return textB == null ? new String[] {spelling.corrected(textA)} : spelling.correctedPair(textA, textB);
   }
 
   /** A single text, cut to the longest length, with the characters of its tokens. */

@@ -38,7 +38,7 @@ final class TokenizerCard {
     return new TokenizerCard(WORDPIECE, lowercase, -1, Template.BERT_SINGLE, Template.BERT_PAIR, false);
   }
 
-  /** Reads the object of format 4, or of format 6, which has a spelling. */
+  /** Reads the object of format 4, or of format 7, which has a spelling. */
   static TokenizerCard read(Fields fields, String truncation, boolean spelling) throws IOException {
     Fields found = fields.object("tokenizer");
     String kind = found.text("kind");

@@ -69,12 +69,14 @@ public final class ArtefactTest {
       Files.writeText(new File(folder, "io.json"), Json.write(card));
       assertTrue(lengths, messageOf(folder, false).contains("export the artefact again"));
     }
-    card.put("format", 7);
+    card.put("format", 8);
     Files.writeText(new File(folder, "io.json"), Json.write(card));
-    assertTrue(messageOf(folder, false).contains("format is not from 1 to 6"));
-    card.put("format", 5);
-    Files.writeText(new File(folder, "io.json"), Json.write(card));
-    assertTrue(messageOf(folder, false).contains("format is 5, whose spelling rule was another"));
+    assertTrue(messageOf(folder, false).contains("format is not from 1 to 7"));
+    for (int format : new int[] {5, 6}) {
+      card.put("format", format);
+      Files.writeText(new File(folder, "io.json"), Json.write(card));
+      assertTrue(messageOf(folder, false).contains("format is " + format + ", whose spelling rule was another"));
+    }
   }
 
   @Test

@@ -31,6 +31,21 @@ public final class SpellingCorrectorTest {
   }
 
   @Test
+  public void pairsAreCorrectedAsByPython() throws Exception {
+    SpellingCorrector corrector = SpellingCorrector.read(Golden.file("spelling"));
+    int helped = 0;
+    for (Map<String, Object> row : Golden.rows("spelling_pairs.json")) {
+      String a = (String) row.get("a");
+      String b = (String) row.get("b");
+      String[] found = corrector.correctedPair(a, b);
+      assertEquals(a + " | " + b, row.get("corrected_a"), found[0]);
+      assertEquals(a + " | " + b, row.get("corrected_b"), found[1]);
+      helped += found[0].equals(corrector.corrected(a)) ? 0 : 1;
+    }
+    assertTrue("too few: " + helped, helped > 300);
+  }
+
+  @Test
   public void thePairEncoderReadsCorrectedTexts() throws Exception {
     TokenizerCard card = Cards.tokenizer("wordpiece", "true");
     Tokenizer tokenizer = Tokenizer.read(Golden.file("tokenizers/wordpiece"), card);
@@ -41,6 +56,9 @@ public final class SpellingCorrectorTest {
     assertTrue(right, !right.equals(wrong));
     int[] expected = plain.encode(right, right, 32).inputIds;
     assertArrayEquals(expected, correcting.encode(wrong, wrong, 32).inputIds);
+    assertArrayEquals(
+        plain.encode("the spider", "a spider", 32).inputIds,
+        correcting.encode("the spiideer", "a spider", 32).inputIds);
     assertArrayEquals(
         plain.spans(wrong, 32).encoded.inputIds, correcting.spans(wrong, 32).encoded.inputIds);
   }
