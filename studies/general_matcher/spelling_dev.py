@@ -10,24 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from typer import Argument, Option
 
-from distill.general.heads import pair_logits
 from distill.general.noise import MISSPELLINGS, Misspeller, is_test_word
 from distill.general.texts import rows
+from matching.evaluation.score_calibration import probabilities
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
+from mobilebert_runtime.spelling import SpellingCorrector
+from models import MatcherSettings, find_directory
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.evaluation_sets import misspelt_pairs, spread
 from studies.general_matcher.figures import auc
-from studies.general_matcher.opened import open_matcher
 from studies.general_matcher.options import SHARED, Shared
+from training.matchers import EncoderMatcher, load_matcher
 
 # Name, file, columns, rows; Twitter-URL has no dev split, and nothing is trained on its train split.
 SETS = (
@@ -36,6 +38,7 @@ SETS = (
     ("twitter_url_train", "twitter_url/train.tsv", "sentence", 3000),
 )
 Pairs = list[tuple[str, str]]
+Score = Callable[[Pairs], np.ndarray]
 
 
 class TrainingMisspeller(Misspeller):
@@ -47,7 +50,7 @@ class TrainingMisspeller(Misspeller):
 
 
 def main(
-    model: Annotated[str, Argument(help="An embedding matcher with spelling.txt.")],
+    models: Annotated[list[str], Argument(help="Matchers with spelling.txt.")],
     out: Annotated[Path, Option(help="The record.")],
     shared: Shared = SHARED,
     most: Annotated[int, Option(min=2, help="Pairs of each set, evenly spread.")] = 10**9,
@@ -57,35 +60,42 @@ def main(
     """Write the figures of every set: uncorrected, each text alone, beside the other of its pair."""
     check_outputs(out, force=force)
     torch.set_num_threads(threads)
-    matcher, tokenizer = open_matcher(model)
-    if tokenizer.spelling is None:
-        raise OptionError(f"model {model}: has no {SPELLING_FILE}")
-    alone, beside = tokenizer.spelling.corrected, tokenizer.spelling.corrected_pair
-    tokenizer = tokenizer.without_spelling()
-
-    def score(pairs: Pairs) -> np.ndarray:
-        left, right = zip(*pairs, strict=True)
-        return pair_logits(matcher, tokenizer, left, right)
-
+    opened = {model: open_matcher(model) for model in models}
     misspell = TrainingMisspeller(shared / "data" / MISSPELLINGS)
-    found = {}
+    found: dict[str, Any] = {model: {} for model in models}
     for name, file, column, wanted in SETS:
         clean = spread(rows(shared / "data" / file), min(wanted, most))
         both = misspelt_pairs(clean, column, misspell, 2)
         one = [row | {column + "1": clean[int(row["clean"])][column + "1"]} for row in both]
         kept = [clean[int(row["clean"])] for row in both]
         read = [[(row[column + "1"], row[column + "2"]) for row in part] for part in (kept, one, both)]
-        each = [[(alone(a), alone(b)) for a, b in pairs] for pairs in read]
-        mended = [[beside(*pair) for pair in pairs] for pairs in read]
         labels = np.array([int(row["label"]) for row in kept])
-        found[name] = {
-            "pairs": len(kept),
-            "without": decisions(read, labels, score),
-            "each_text_alone": correction(read, each) | decisions(each, labels, score),
-            "beside_the_other": correction(read, mended) | decisions(mended, labels, score),
-        }
-        console().print(name, found[name])
+        for model, (spelling, score) in opened.items():
+            alone = [[(spelling.corrected(a), spelling.corrected(b)) for a, b in part] for part in read]
+            beside = [[spelling.corrected_pair(a, b) for a, b in part] for part in read]
+            found[model][name] = {
+                "pairs": len(kept),
+                "without": decisions(read, labels, score),
+                "each_text_alone": correction(read, alone) | decisions(alone, labels, score),
+                "beside_the_other": correction(read, beside) | decisions(beside, labels, score),
+            }
+            console().print(model, name, found[model][name])
     write_json(out, found)
+
+
+def open_matcher(model: str) -> tuple[SpellingCorrector, Score]:
+    """A matcher's spelling, and what scores pairs without it, above 0 where they match.
+
+    Raises:
+        ModelError: there is no such model, or it is damaged.
+        OptionError: it has no spelling.
+    """
+    directory = find_directory(model)
+    matcher, settings = load_matcher(directory), MatcherSettings.load(directory)
+    if not isinstance(matcher, EncoderMatcher) or matcher.tokenizer.spelling is None:
+        raise OptionError(f"model {model}: has no {SPELLING_FILE}")
+    spelling, matcher.tokenizer = matcher.tokenizer.spelling, matcher.tokenizer.without_spelling()
+    return spelling, lambda pairs: probabilities(matcher.predict(pairs), settings, pairs) - settings.threshold
 
 
 def correction(read: Sequence[Pairs], mended: Sequence[Pairs]) -> dict[str, float]:
@@ -106,15 +116,13 @@ def same_texts(some: Pairs, others: Pairs, form: Callable[[str], str] = str) -> 
     ]
 
 
-def decisions(
-    sides: Sequence[Pairs], labels: np.ndarray, score: Callable[[Pairs], np.ndarray]
-) -> dict[str, float]:
-    """Figures at logit 0 of pairs clean, with one misspelling, with one in each text."""
+def decisions(sides: Sequence[Pairs], labels: np.ndarray, score: Score) -> dict[str, float]:
+    """Figures of pairs clean, with one misspelling, with one in each text; a score above 0 is a match."""
     clean, one, both = (score(part) for part in sides)
     figures = {"flipped_by_one": float(np.mean((clean > 0) != (one > 0)))}
-    for name, logits in (("clean", clean), ("one", one), ("both", both)):
-        figures[f"accuracy_{name}"] = float(np.mean((logits > 0) == (labels > 0)))
-        figures[f"auc_{name}"] = auc(labels, logits)
+    for name, scores in (("clean", clean), ("one", one), ("both", both)):
+        figures[f"accuracy_{name}"] = float(np.mean((scores > 0) == (labels > 0)))
+        figures[f"auc_{name}"] = auc(labels, scores)
     return {name: round(value, 4) for name, value in figures.items()}
 
 

@@ -18,16 +18,17 @@ from tests.helpers.tiny_networks import encoded, randomise, tiny
 from tests.models.test_embedding_matcher import matcher
 
 BUCKETS = (Bucket(24, "seq_24"), Bucket(8, "seq_8"))
+AS_CONVERTED, WITH_BATCH_AXIS, FLAT = "as converted", "with batch axis", "flat"
 
 
-def converted(network, folder, *, keep, flat=False):
-    """The file as converted, with the batch axis, or with linear layers that write two axes."""
+def converted(network, folder, form):
+    """The file `AS_CONVERTED`, `WITH_BATCH_AXIS` throughout, or `FLAT`: linear layers write two axes."""
     with pytest.MonkeyPatch.context() as patch:
-        if not keep and not flat:
+        if form == AS_CONVERTED:
             patch.setattr(tflite_writer, "keep_batch_axis", lambda file: None)
-        path = folder / f"{keep}-{flat}.tflite"
+        path = folder / f"{form}.tflite"
         outputs = ("logits", "embedding") if isinstance(network, EmbeddingMatcher) else ("logits",)
-        tflite_writer.write_float_tflite(network, path, BUCKETS, outputs, batch_axis=not flat)
+        tflite_writer.write_float_tflite(network, path, BUCKETS, outputs, batch_axis=form != FLAT)
     return path
 
 
@@ -59,7 +60,7 @@ def test_the_numbers_are_those_of_the_converters_graphs(tmp_path, name):
     network = matcher() if name == "embedding matcher" else randomise(build(tiny(name)))
     if name == "mobilebert":  # as an export has it: its results are added two axes to two
         network = rewrite(network.eval(), find_recipe("tflite", "none"), encoded(), encoded()).network
-    before, after = (converted(network.eval(), tmp_path, keep=keep) for keep in (False, True))
+    before, after = (converted(network.eval(), tmp_path, form) for form in (AS_CONVERTED, WITH_BATCH_AXIS))
     kinds = {}
     for path in (before, after):
         found = graphs(path)
@@ -82,7 +83,7 @@ def test_the_numbers_are_those_of_the_converters_graphs(tmp_path, name):
 
 
 def test_linear_layers_and_products_read_and_give_the_batch_axis(tmp_path):
-    path = converted(randomise(build(tiny("mobilebert"))).eval(), tmp_path, keep=True)
+    path = converted(randomise(build(tiny("mobilebert"))).eval(), tmp_path, WITH_BATCH_AXIS)
     for graph in graphs(path).values():
         products = []
         for op in graph.operators:
@@ -98,7 +99,7 @@ def test_linear_layers_and_products_read_and_give_the_batch_axis(tmp_path):
 @pytest.mark.parametrize("name", ["bert-base", pytest.param("embedding matcher", marks=pytest.mark.slow)])
 def test_without_the_batch_axis_every_linear_layer_writes_two_axes(tmp_path, name):
     network = (matcher() if name == "embedding matcher" else randomise(build(tiny(name)))).eval()
-    before, flat = (converted(network, tmp_path, keep=False, flat=flat) for flat in (False, True))
+    before, flat = (converted(network, tmp_path, form) for form in (AS_CONVERTED, FLAT))
     written = {}
     for path in (before, flat):
         linear = [
@@ -132,7 +133,7 @@ class Stacked(nn.Module):
 
 def test_what_is_read_by_an_operator_that_counts_axes_stays_as_it_is(tmp_path):
     network = Stacked().eval()
-    before, after = (converted(network, tmp_path, keep=keep) for keep in (False, True))
+    before, after = (converted(network, tmp_path, form) for form in (AS_CONVERTED, WITH_BATCH_AXIS))
     for path in (before, after):
         graph = graphs(path)["seq_24"]
         joined = next(op for op in graph.operators if graph.kind(op) == "CONCATENATION")
