@@ -230,6 +230,15 @@ def test_the_tokenizer_of_a_model_directory_reads_corrected_texts(tmp_path: Path
         PairTokenizer.load(tmp_path)
 
 
+@pytest.mark.parametrize("name", models.SHIPPED_MATCHERS)
+def test_shipped_matchers_read_a_misspelt_pair_as_the_right_one(name: str) -> None:
+    tokenizer = PairTokenizer.load(models.shipped_directory(name))
+    right = ("How do I learn to swim?", "What is the best way to learn swimming?")
+    wrong = ("How do I lern to swwim?", "Waht is the best way to laern swimmming?")
+    assert tokenizer.ids([wrong], 64) == tokenizer.ids([right], 64)
+    assert tokenizer.without_spelling().ids([wrong], 64) != tokenizer.ids([right], 64)
+
+
 def with_spelling(folder: Path) -> ArtefactCard:
     """Add spelling.txt to an artefact folder and its card."""
     from mobilebert_export.artefact_folder import write_checksums
