@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mobilebert_export.artefact_folder import new_folder, write_checksums
-from mobilebert_runtime.card import ArtefactCard, Bucket, check_checksums, read_card
+from mobilebert_runtime.card import FORMAT, ArtefactCard, Bucket, check_checksums, read_card
 from mobilebert_runtime.errors import ArtefactError, OutputError
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
@@ -111,7 +111,7 @@ def test_checksums_are_in_the_format_of_sha256sum_and_cover_every_file(artefact)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": 7}, "format is 7"),
+        ({"format": FORMAT + 1}, f"format is {FORMAT + 1}"),
         ({"length_shift": {"quartiles": [0.1, 0.2, 0.5]}}, "'added' is missing"),
         ({"length_shift": {"quartiles": [0.1, 0.5, 0.2], "added": [0, 0, 0, 0]}}, "ascending"),
         ({"length_shift": {"quartiles": [0.1, 0.2, 0.5], "added": [0, 0, 0]}}, "3 numbers"),
