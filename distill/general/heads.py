@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -88,11 +88,16 @@ def pair_states(
 
     A text's spelling is corrected beside the other of its pair; equal texts are read once.
     """
-    pairs = tokenizer.corrected(list(zip(left, right, strict=True)))
+    texts, places = distinct_texts(tokenizer.corrected(list(zip(left, right, strict=True))))
+    first, second = places.T
+    return token_states(model, tokenizer.without_spelling(), texts), first, second
+
+
+def distinct_texts(pairs: Iterable[Sequence[str]]) -> tuple[list[str], np.ndarray]:
+    """Every text of N pairs once, and where each pair's two are among them, (N, 2)."""
     index: dict[str, int] = {}
     places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs], int)
-    first, second = places.reshape(-1, 2).T
-    return token_states(model, tokenizer.without_spelling(), list(index)), first, second
+    return list(index), places.reshape(-1, 2)
 
 
 def head_logits(

@@ -24,7 +24,15 @@ from torch.nn import functional as F
 
 from distill.general.development import SETS, agreement, dev_pairs
 from distill.general.edits import edited
-from distill.general.heads import TokenStates, head_logits, packed, pair_logits, token_states, with_head
+from distill.general.heads import (
+    TokenStates,
+    distinct_texts,
+    head_logits,
+    packed,
+    pair_logits,
+    token_states,
+    with_head,
+)
 from distill.general.minimal_pairs import generate
 from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import generator
@@ -88,10 +96,9 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
     model, tokenizer = with_head(encoder_of(load_pretrained(trunk)), seed), PairTokenizer.load(trunk)
     model.head.weigh_cosines(STATEMENTS, QUESTIONS, tokenizer.vocabulary().get("?"))
     pairs = training_pairs(config)
-    index: dict[str, int] = {}
-    places = np.array([[index.setdefault(text, len(index)) for text in pair] for pair in pairs.texts])
-    states = token_states(model, tokenizer, list(index))
-    facts: dict[str, Any] = {"trunk": trunk.name, "pairs": len(places), "texts": len(index)}
+    texts, places = distinct_texts(pairs.texts)
+    states = token_states(model, tokenizer, texts)
+    facts: dict[str, Any] = {"trunk": trunk.name, "pairs": len(places), "texts": len(texts)}
     progress(json.dumps(facts))
     fitted = np.arange(len(places)) % KEPT_BACK > 0
     train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)

@@ -60,7 +60,7 @@ def main(
     """Write the figures of every set: uncorrected, each text alone, beside the other of its pair."""
     check_outputs(out, force=force)
     torch.set_num_threads(threads)
-    opened = {model: open_matcher(model) for model in models}
+    opened = {model: open_without_spelling(model) for model in models}
     misspell = TrainingMisspeller(shared / "data" / MISSPELLINGS)
     found: dict[str, Any] = {model: {} for model in models}
     for name, file, column, wanted in SETS:
@@ -83,7 +83,7 @@ def main(
     write_json(out, found)
 
 
-def open_matcher(model: str) -> tuple[SpellingCorrector, Score]:
+def open_without_spelling(model: str) -> tuple[SpellingCorrector, Score]:
     """A matcher's spelling, and what scores pairs without it, above 0 where they match.
 
     Raises:
