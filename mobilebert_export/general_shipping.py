@@ -39,7 +39,7 @@ from distill.general.teachers import (
     write_shards,
 )
 from distill.general.texts import CORPORA, source_files, write_own_texts, write_texts
-from distill.general.train_head import HEAD_FILE, HeadConfig, write_matcher
+from distill.general.train_head import HEAD_FILE, STATEMENTS, HeadConfig, write_matcher
 from distill.general.train_trunk import TrunkConfig, train_trunk
 from mobilebert_export.console import progress_console, step
 from mobilebert_export.export_request import ExportRequest
@@ -75,11 +75,20 @@ class GeneralRecipe:
     mined: int = 9000
     alike: int = 10_000
     epochs: int = 6
+    statements: tuple[float, float, float] = STATEMENTS  # weights of the three cosines in statements
+    penalty: float = 1.0  # share of the trained penalty of nearly equal texts
 
 
 RECIPES = {
     "matcher-open-m": GeneralRecipe(four_bits="feed-forward", rate=1.5e-4, minilm=0.4),
-    "matcher-open-s": GeneralRecipe(four_bits="all", rate=3e-4, minilm=0.5, of_paraphrase=True),
+    "matcher-open-s": GeneralRecipe(
+        four_bits="all",
+        rate=3e-4,
+        minilm=0.5,
+        of_paraphrase=True,
+        statements=(1.0, 0.0, 0.1),
+        penalty=0.7,
+    ),
 }
 
 
@@ -234,6 +243,8 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
             alike=recipe.alike // 20 if config.quick else recipe.alike,
             teacher=teachers(config)[-1],
             epochs=1 if config.quick else recipe.epochs,
+            statements=recipe.statements,
+            penalty=recipe.penalty,
             eight_bit=True,
             threads=config.threads,
             force=True,  # of one that was cut off

@@ -46,8 +46,8 @@ from models.layers import encoder_of
 
 # A teacher's cosine at which two texts are as likely to say the same as not, and how sharply.
 EVEN, SHARPNESS = 0.75, 14.0
-# Weights of the cosines of the vectors, of [CLS] and of the embedding output; chosen on dev pairs, by
-# studies.general_matcher.pair_decision.
+# Weights of the cosines of the vectors, of [CLS] and of the embedding output while the head is trained, and
+# matcher-open-m's after it; chosen on dev pairs, by studies.general_matcher.pair_decision.
 STATEMENTS, QUESTIONS = (1.0, 0.1, 0.2), (1.0, 0.5, -0.1)
 SMOOTH = 0.03  # of the labels of made pairs
 RATE, BATCH = 2e-3, 64
@@ -70,6 +70,8 @@ class HeadConfig:
     alike: int = 0  # further mined pairs that share nearly all tokens, at most
     teacher: str = "mpnet"  # whose cosine is the mined pairs' soft label
     epochs: int = 6  # passes over the pairs
+    statements: tuple[float, float, float] = STATEMENTS  # weights of the cosines after the training
+    penalty: float = 1.0  # share of the penalty that is kept after the training
     eight_bit: bool = False  # write the weights in eight bits
     seed: int = 0  # of pairs, first weights and order
     threads: int = 1
@@ -94,7 +96,8 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
     trunk, out, seed = config.trunk, config.out, config.seed
     torch.manual_seed(seed)
     model, tokenizer = with_head(encoder_of(load_pretrained(trunk)), seed), PairTokenizer.load(trunk)
-    model.head.weigh_cosines(STATEMENTS, QUESTIONS, tokenizer.vocabulary().get("?"))
+    mark = tokenizer.vocabulary().get("?")
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS, mark)
     pairs = training_pairs(config)
     texts, places = distinct_texts(pairs.texts)
     states = token_states(model, tokenizer, texts)
@@ -102,6 +105,8 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
     progress(json.dumps(facts))
     fitted = np.arange(len(places)) % KEPT_BACK > 0
     train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)
+    model.head.weigh_cosines(config.statements, QUESTIONS, mark)
+    model.head.share.data.fill_(config.penalty)
     rest = head_logits(model.head, states, *places[~fitted].T)
     temperature = best_temperature(rest, pairs.targets[~fitted])
     settings = MatcherSettings(threshold=0.5, temperature=temperature)

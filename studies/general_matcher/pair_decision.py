@@ -2,7 +2,7 @@
 
     python -m studies.general_matcher.pair_decision runs/general/open-m --out pair_decision-m.json
 
-The head's trained parts stay as they are. Decision 028 quotes the table.
+The head's trained parts stay as `distill.general.train_head` leaves them. Decision 028 quotes the table.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ class Variant:
     questions: tuple[float, float, float] = QUESTIONS
     none: float = NONE  # tokens that only one text has from which on there is no penalty
     deepest: float = DEEPEST  # logits of the largest penalty
-    share: float = 1.0  # of the penalty
+    share: float = 1.0  # of the trained penalty
     marks_read: bool = False  # question marks as tokens like others, all texts as statements
 
 
 MEAN_ALONE = (1.0, 0.0, 0.0)
 CLS = (1.0, 0.3, 0.0)
+OF_S = (1.0, 0.0, 0.1)  # matcher-open-s's in statements
 VARIANTS = (
     Variant(MEAN_ALONE, share=0.0, marks_read=True),
     Variant(CLS, share=0.0, marks_read=True),
@@ -68,6 +69,7 @@ VARIANTS = (
     Variant(deepest=1.5),
     Variant(deepest=3.5),
     Variant(deepest=10.0),
+    *(Variant(OF_S, share=share) for share in (1.0, 0.8, 0.7, 0.6, 0.5)),
 )
 
 
@@ -94,7 +96,7 @@ def main(
     }
     sets |= {name: _columns(pairs) for name, pairs in made.items()}
     mark = tokenizer.vocabulary().get("?")
-    share, rows = float(matcher.head.share), []
+    rows = []
     for marks_read in (True, False):
         matcher.head.weigh_cosines(STATEMENTS, QUESTIONS, None if marks_read else mark)
         states = {name: pair_states(matcher, tokenizer, a, b) for name, (a, b, _) in sets.items()}
@@ -104,7 +106,7 @@ def main(
                     variant.statements, variant.questions, None if marks_read else mark
                 )
                 matcher.head.none, matcher.head.deepest = variant.none, variant.deepest
-                matcher.head.share.data.fill_(share * variant.share)
+                matcher.head.share.data.fill_(variant.share)
                 rows.append(asdict(variant) | figures(matcher.head, sets, states))
                 console().print(rows[-1])
     write_json(out, {"pairs": {name: len(labels) for name, (_, _, labels) in sets.items()}, "variants": rows})

@@ -10,7 +10,8 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.train_head import HeadConfig, write_matcher
+from distill.general.train_head import STATEMENTS, HeadConfig, write_matcher
+from mobilebert_runtime.errors import OptionError
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 
@@ -24,6 +25,10 @@ def main(
     mined: Annotated[int, Option(min=1, help="Pairs mined.")] = 4000,
     alike: Annotated[int, Option(min=0, help="Further mined pairs that share nearly all tokens.")] = 0,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
+    statements: Annotated[
+        str, Option(help="Weights of the three cosines in statements after the training, with commas.")
+    ] = ",".join(map(str, STATEMENTS)),
+    penalty: Annotated[float, Option(min=0, help="Share of the trained penalty that is kept.")] = 1.0,
     eight_bit: Annotated[bool, Option("--eight-bit", help="Write the weights in eight bits.")] = False,
     seed: Annotated[int, Option(help="Of pairs, first weights and order.")] = 0,
     threads: Threads = 1,
@@ -39,12 +44,22 @@ def main(
         mined=mined,
         alike=alike,
         epochs=epochs,
+        statements=_three(statements),
+        penalty=penalty,
         eight_bit=eight_bit,
         seed=seed,
         threads=threads,
         force=force,
     )
     write_matcher(config, console().print)
+
+
+def _three(weights: str) -> tuple[float, float, float]:
+    try:
+        vectors, first, words = (float(weight) for weight in weights.split(","))
+    except ValueError as error:
+        raise OptionError(f"--statements {weights!r}: expected three numbers, as 1,0.1,0.2") from error
+    return vectors, first, words
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from mobilebert_export.shipping import ShipConfig
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.spelling import PROTECTED, SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import EncoderConfig, build, load_pretrained, preset, read_config, save_pretrained
+from models import EncoderConfig, build, find_directory, load_pretrained, preset, read_config, save_pretrained
 from models.embedding_matcher import NONE
 from models.four_bit import four_bit_layers
 from tests.conftest import ROOT
@@ -137,6 +137,17 @@ def stamps(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
+def decides_by_recipe(head, name):
+    recipe = RECIPES[name]
+    assert head.cosines[0].tolist() == pytest.approx(recipe.statements, abs=1e-3)
+    assert float(head.share) == pytest.approx(recipe.penalty, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_shipped_matchers_decide_as_their_recipes_say(name):
+    decides_by_recipe(load_pretrained(find_directory(name)).head, name)
+
+
 @pytest.mark.slow
 def test_texts_become_verified_matchers_and_a_second_call_does_nothing(plain, toys, tmp_path):
     out = tmp_path / "ship"
@@ -156,7 +167,9 @@ def test_texts_become_verified_matchers_and_a_second_call_does_nothing(plain, to
         scores = [open_scorer(str(one), 1).score(pairs) for one in (model, artefact)]
         np.testing.assert_allclose(*scores, atol=1e-4)
         # Bits: the feed-forward networks of m, every layer of s.
-        layers = four_bit_layers(load_pretrained(model))
+        network = load_pretrained(model)
+        decides_by_recipe(network.head, name)
+        layers = four_bit_layers(network)
         assert any(".attention." in layer for layer in layers) == (name == "matcher-open-s")
         assert any("intermediate" in layer for layer in layers)
     before = stamps(out)
@@ -246,7 +259,15 @@ def test_recipes_are_those_of_the_recorded_runs(name):
                 "four-bits": recipe.four_bits,
             },
         ),
-        (f"train_head --trunk runs/general/{size}/trunk", {"mined": recipe.mined, "alike": recipe.alike}),
+        (
+            f"train_head --trunk runs/general/{size}/trunk",
+            {
+                "mined": recipe.mined,
+                "alike": recipe.alike,
+                "penalty": recipe.penalty,
+                "statements": ",".join(f"{weight:g}" for weight in recipe.statements),
+            },
+        ),
     ):
         (line,) = [one for one in page.splitlines() if script in one]
         words = shlex.split(line)
