@@ -67,11 +67,11 @@ def main(
     chosen = draw_alike(prior.category(pairs), scores, like, mined)
     show(f"{len(chosen):,} of {len(candidates):,} candidates drawn")
     drawn = [pairs[i] for i in chosen]
-    opinion = _log_odds(matcher, dev.pairs)
+    opinion = log_odds(matcher, dev.pairs)
     columns = np.stack([opinion, teacher.log_odds(vectors, on_dev)], 1)
     write_json(cache / "teacher.json", figures(columns, dev.labels) | {"mined_pairs": len(drawn)})
     show((cache / "teacher.json").read_text())
-    both = np.stack([_log_odds(matcher, drawn), scores[chosen]], 1)
+    both = np.stack([log_odds(matcher, drawn), scores[chosen]], 1)
     words = _platt(columns, dev.labels).decision_function(both)
     np.savez(cache / WORDS, pairs=candidates[chosen], train=held_out, mined=words)
 
@@ -119,7 +119,7 @@ def _near(vectors: np.ndarray, rows: np.ndarray, queries: int, ranks: int, seed:
     return rows[rng.permuted(rng.permutation(pairs), axis=1)]
 
 
-def _log_odds(matcher: str, pairs: list[Pair]) -> np.ndarray:
+def log_odds(matcher: str, pairs: list[Pair]) -> np.ndarray:
     """Log-odds (N,) of a matcher's label 1, without its decision settings."""
     directory = find_directory(matcher)
     network, tokenizer = load_classifier(directory), PairTokenizer.load(directory)

@@ -1,0 +1,184 @@
+"""Go on training a matcher of Quora questions so that misspelt pairs are decided as the clean ones are.
+
+    python -m studies.qqp_teacher.consistency runs/qqp/m --start matcher-qqp-m --dtype bf16
+
+Its targets are what several matchers together say of the clean pair, in both orders where these matter; a
+logistic regression on dev.tsv weighs them; --debias takes the length prior out by weights. Half of the
+training and mined pairs are read misspelt. Texts beside themselves (words, numbers, symbols, short requests,
+questions) count as the same, words and numbers beside others as different: no pair of the training file is
+like these.
+
+An interrupted run is taken up again by the same command; with --force a finished one takes another --kept
+without training again.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+from sklearn.linear_model import LogisticRegression
+from typer import Argument, Option
+
+from distill.general.heads import pair_logits
+from distill.general.noise import MISSPELLINGS, Misspeller, read_misspellings
+from distill.general.numerics import generator
+from distill.general.texts import held_out_intents, rows
+from distill.general.train_trunk import average
+from distill.losses import UNLABELLED, Weights
+from distill.task.distillation_data import DistillationData, gather
+from distill.task.distillation_recipes import Recipe, Stage
+from distill.task.task_distillation import TaskTargets, distil
+from matching.evaluation.score_calibration import fit_debiased_settings
+from matching.length_bias.length_prior import LengthPrior
+from mobilebert_runtime.files import refuse_finished, replacing
+from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from models import find_directory, load_classifier, load_pretrained, save_pretrained
+from models.embedding_matcher import EmbeddingMatcher
+from studies.common.script import Force, Threads, console, run
+from studies.qqp_teacher.options import CACHE, DATA, Cache, Data
+from studies.qqp_teacher.teacher import log_odds
+from training.encoded_pairs import predict_logits
+from training.run_directory import values_hash, weights_hash
+from training.training_config import TrainingConfig
+
+TEACHERS = ["matcher-qqp-m", "matcher-qqp-s", "matcher-open-m"]
+PART = 8192  # pairs whose token states are held at a time
+CLINC = "intents/clinc150/train.tsv"
+SAME, DIFFERENT = 4.0, -4.0  # log-odds of a text beside itself and beside another word or number
+MISSPELT = 0.5  # share of the pairs that are read misspelt, in one text or in both
+# Texts beside themselves, of each kind; words and numbers as often beside others.
+WORDS, NUMBERS, SYMBOLS, REQUESTS, QUESTIONS = 1500, 800, 300, 1000, 2000
+SYMBOLS_FROM = 0x2190  # arrows to dingbats; the emoji of the tests are others
+
+
+def main(
+    out: Annotated[Path, Argument(help="Folder of the run.")],
+    start: Annotated[str, Option(help="Matcher whose weights are taken up.")] = "matcher-qqp-m",
+    teacher: Annotated[list[str], Option(help="Matchers that say what a clean pair is (repeat).")] = TEACHERS,
+    data: Data = DATA,
+    cache: Cache = CACHE,
+    rate: Annotated[float, Option(help="Peak learning rate.")] = 2e-4,
+    epochs: Annotated[float, Option(help="Passes over all pairs.")] = 1.0,
+    mined: Annotated[int, Option(min=0, help="Unlabelled pairs of near training questions.")] = 30_000,
+    kept: Annotated[float, Option(min=0, max=1, help="Share of the weights before in the mean.")] = 0.5,
+    debias: Annotated[float, Option(help="Share of the length prior taken out of the targets.")] = 0.0,
+    dtype: Annotated[str, Option(help="Of products: float32 or bf16.")] = "float32",
+    seed: Annotated[int, Option(help="Of pairs and misspellings.")] = 0,
+    threads: Threads = 1,
+    force: Force = False,
+) -> None:
+    """Write OUT/model, its weights in eight bits and its decision settings fitted on dev.tsv, debiased."""
+    refuse_finished(out / "model", force=force)
+    torch.set_num_threads(threads)
+    known = gather(data, mined, seed)
+    prior = LengthPrior.fit(*known.train)
+    clean = together(teacher, known, prior.rebalancing_weights(*known.dev) ** debias, cache)
+    draw, misspell = generator(seed), Misspeller(data.parent / MISSPELLINGS)
+    made, told = made_pairs(data.parent, known.texts, draw)
+    pairs = [misspelt(pair, misspell, draw) for pair in known.pairs] + made
+    wanted = np.concatenate([clean, told])
+    counts = np.ones(len(pairs))
+    counts[: len(known.train.pairs)] = prior.rebalancing_weights(*known.train) ** debias
+    targets = TaskTargets(np.stack([-wanted, wanted], 1) / 2, counts)
+    loop = TrainingConfig(epochs=epochs, learning_rate=rate, dtype=dtype, seed=seed, evaluate_every=400)
+    recipe = Recipe((Stage("task", loop, Weights(soft_labels=1.0), trains_head=True),), len(known.mined))
+    folder = find_directory(start)
+    student, before, tokenizer = load_classifier(folder), load_classifier(folder), PairTokenizer.load(folder)
+    facts = {"start": start, "teachers": teacher, "mined_pairs": len(known.mined)}
+    facts |= {"debias": debias, "seed": seed}
+    unlabelled = np.full(len(pairs), UNLABELLED)
+    distil(student, before, tokenizer, pairs, unlabelled, known.dev, recipe, out, facts, targets)
+    average(student, before, kept)
+    save_pretrained(student, out / "model", tokenizer_from=folder, half=True, eight_bit=True)
+    _fit_settings(out / "model", tokenizer, known)
+
+
+def together(teachers: list[str], known: DistillationData, counts: np.ndarray, cache: Path) -> np.ndarray:
+    """Log-odds (N,) of all pairs, of a logistic regression of the teachers' that is fitted on dev.
+
+    Args:
+        teachers: names or directories of matchers.
+        known: pairs, and those of dev (M) with their labels.
+        counts: (M,) how much each pair of dev counts.
+        cache: folder that keeps what they say.
+    """
+    on_dev, columns = (
+        np.stack([opinion(name, pairs, cache) for name in teachers], 1)
+        for pairs in (known.dev.pairs, known.pairs)
+    )
+    fitted = LogisticRegression(C=1e3).fit(on_dev, known.dev.labels, counts)
+    console().print(f"weights of {', '.join(teachers)}: {fitted.coef_[0].round(3)}")
+    return np.asarray(fitted.decision_function(columns))
+
+
+def opinion(name: str, pairs: list[Pair], cache: Path) -> np.ndarray:
+    """Log-odds (N,) that a matcher gives pairs, the mean of both orders; kept in the cache."""
+    directory = find_directory(name)
+    network, tokenizer = load_pretrained(directory), PairTokenizer.load(directory)
+    file = cache / f"{weights_hash(network)[:16]}.{values_hash(pairs)[:16]}.npy"
+    if not file.is_file():
+        if isinstance(network, EmbeddingMatcher):
+            parts = [pairs[at : at + PART] for at in range(0, len(pairs), PART)]
+            found = [pair_logits(network, tokenizer, *zip(*part, strict=True)) for part in parts]
+            said = np.concatenate(found)
+        else:
+            said = (log_odds(name, pairs) + log_odds(name, [(b, a) for a, b in pairs])) / 2
+        cache.mkdir(parents=True, exist_ok=True)
+        with replacing(file, force=True) as partial, partial.open("wb") as opened:
+            np.save(opened, said)
+    return np.asarray(np.load(file))
+
+
+def made_pairs(data: Path, questions: list[str], draw: random.Random) -> tuple[list[Pair], np.ndarray]:
+    """Texts beside themselves, words and numbers also beside others, and the log-odds (N,) they are to get.
+
+    Args:
+        data: folder of the data sets. Words kept for tests and held-out intents are passed by.
+        questions: texts to draw from beside those.
+        draw: source of chance.
+    """
+    words = sorted(read_misspellings(data / MISSPELLINGS, test=False))
+    held_out = set(held_out_intents(data))
+    requests = [row["text"] for row in rows(data / CLINC) if row["intent"] not in held_out]
+    words = draw.sample(words, min(WORDS, len(words)))
+    numbers = [_number(draw) for _ in range(NUMBERS)]
+    symbols = [chr(SYMBOLS_FROM + draw.randrange(0x600)) * draw.randint(1, 3) for _ in range(SYMBOLS)]
+    requests = draw.sample(requests, min(REQUESTS, len(requests)))
+    texts = [*words, *numbers, *symbols, *requests, *draw.sample(questions, min(QUESTIONS, len(questions)))]
+    others = [pair for kind in (words, numbers) for pair in zip(kind, kind[1:] + kind[:1], strict=True)]
+    others = [(a, b) for a, b in others if a != b]
+    told = np.repeat([SAME, DIFFERENT], [len(texts), len(others)])
+    return [*((text, text) for text in texts), *others], told
+
+
+def misspelt(pair: Pair, misspell: Misspeller, draw: random.Random) -> Pair:
+    """The pair, half of the time with a misspelling in one of its texts or, as often, in both."""
+    if draw.random() >= MISSPELT:
+        return pair
+    sides = draw.choice(((0,), (1,), (0, 1), (0, 1)))
+    first, second = (misspell.noisy(text, draw) if at in sides else text for at, text in enumerate(pair))
+    return first, second
+
+
+def _number(draw: random.Random) -> str:
+    """A number as people write them: whole, in groups of three, with decimals, a year, a price."""
+    value = draw.randrange(10 ** draw.randint(1, 7))
+    form = draw.choice(("{}", "{:,}", "{}.5", "{}%", "${:,}"))
+    return form.format(value)
+
+
+def _fit_settings(model: Path, tokenizer: PairTokenizer, known: DistillationData) -> None:
+    """Write decision settings fitted on dev.tsv, debiased, beside the weights."""
+    logits = predict_logits(load_classifier(model), tokenizer, known.dev.pairs)
+    settings = fit_debiased_settings(logits, known.dev, LengthPrior.fit(*known.train))
+    settings.save(model)
+    right = (logits.argmax(1) == known.dev.labels).mean()
+    console().print(f"dev accuracy {right:.4f}, {settings}")
+
+
+if __name__ == "__main__":
+    run(main)
