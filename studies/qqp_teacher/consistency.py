@@ -32,6 +32,7 @@ from distill.losses import UNLABELLED, Weights
 from distill.task.distillation_data import DistillationData, gather
 from distill.task.distillation_recipes import Recipe, Stage
 from distill.task.task_distillation import TaskTargets, distil
+from matching.data.labelled_pairs import LabelledPairs
 from matching.evaluation.score_calibration import fit_debiased_settings
 from matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.files import refuse_finished, replacing
@@ -94,7 +95,7 @@ def main(
     distil(student, before, tokenizer, pairs, unlabelled, known.dev, recipe, out, facts, targets)
     average(student, before, kept)
     save_pretrained(student, out / "model", tokenizer_from=folder, half=True, eight_bit=True)
-    _fit_settings(out / "model", tokenizer, known)
+    _fit_settings(out / "model", tokenizer, known.dev, prior)
 
 
 def together(teachers: list[str], known: DistillationData, counts: np.ndarray, cache: Path) -> np.ndarray:
@@ -171,13 +172,12 @@ def _number(draw: random.Random) -> str:
     return form.format(value)
 
 
-def _fit_settings(model: Path, tokenizer: PairTokenizer, known: DistillationData) -> None:
+def _fit_settings(model: Path, tokenizer: PairTokenizer, dev: LabelledPairs, prior: LengthPrior) -> None:
     """Write decision settings fitted on dev.tsv, debiased, beside the weights."""
-    logits = predict_logits(load_classifier(model), tokenizer, known.dev.pairs)
-    settings = fit_debiased_settings(logits, known.dev, LengthPrior.fit(*known.train))
+    logits = predict_logits(load_classifier(model), tokenizer, dev.pairs)
+    settings = fit_debiased_settings(logits, dev, prior)
     settings.save(model)
-    right = (logits.argmax(1) == known.dev.labels).mean()
-    console().print(f"dev accuracy {right:.4f}, {settings}")
+    console().print(f"dev accuracy {(logits.argmax(1) == dev.labels).mean():.4f}, {settings}")
 
 
 if __name__ == "__main__":
