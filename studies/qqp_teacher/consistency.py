@@ -27,22 +27,18 @@ from distill.general.heads import pair_logits
 from distill.general.noise import MISSPELLINGS, Misspeller, read_misspellings
 from distill.general.numerics import generator
 from distill.general.texts import held_out_intents, rows
-from distill.general.train_trunk import average
-from distill.losses import UNLABELLED, Weights
+from distill.losses import UNLABELLED
 from distill.task.distillation_data import DistillationData, gather
-from distill.task.distillation_recipes import Recipe, Stage
-from distill.task.task_distillation import TaskTargets, distil
-from matching.data.labelled_pairs import LabelledPairs
-from matching.evaluation.score_calibration import fit_debiased_settings
+from distill.task.task_distillation import TaskTargets
 from matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.files import refuse_finished, replacing
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import find_directory, load_classifier, load_pretrained, save_pretrained
+from models import find_directory, load_pretrained
 from models.embedding_matcher import EmbeddingMatcher
 from studies.common.script import Force, Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data
+from studies.qqp_teacher.student import train_further
 from studies.qqp_teacher.teacher import log_odds
-from training.encoded_pairs import predict_logits
 from training.run_directory import values_hash, weights_hash
 from training.training_config import TrainingConfig
 
@@ -86,16 +82,9 @@ def main(
     counts[: len(known.train.pairs)] = prior.rebalancing_weights(*known.train) ** debias
     targets = TaskTargets(np.stack([-wanted, wanted], 1) / 2, counts)
     loop = TrainingConfig(epochs=epochs, learning_rate=rate, dtype=dtype, seed=seed, evaluate_every=400)
-    recipe = Recipe((Stage("task", loop, Weights(soft_labels=1.0), trains_head=True),), len(known.mined))
-    folder = find_directory(start)
-    student, before, tokenizer = load_classifier(folder), load_classifier(folder), PairTokenizer.load(folder)
-    facts = {"start": start, "teachers": teacher, "mined_pairs": len(known.mined)}
-    facts |= {"debias": debias, "seed": seed}
     unlabelled = np.full(len(pairs), UNLABELLED)
-    distil(student, before, tokenizer, pairs, unlabelled, known.dev, recipe, out, facts, targets)
-    average(student, before, kept)
-    save_pretrained(student, out / "model", tokenizer_from=folder, half=True, eight_bit=True)
-    _fit_settings(out / "model", tokenizer, known.dev, prior)
+    facts = {"teachers": teacher, "debias": debias, "seed": seed}
+    train_further(out, start, known, pairs, unlabelled, targets, prior, loop, kept, facts)
 
 
 def together(teachers: list[str], known: DistillationData, counts: np.ndarray, cache: Path) -> np.ndarray:
@@ -170,14 +159,6 @@ def _number(draw: random.Random) -> str:
     value = draw.randrange(10 ** draw.randint(1, 7))
     form = draw.choice(("{}", "{:,}", "{}.5", "{}%", "${:,}"))
     return form.format(value)
-
-
-def _fit_settings(model: Path, tokenizer: PairTokenizer, dev: LabelledPairs, prior: LengthPrior) -> None:
-    """Write decision settings fitted on dev.tsv, debiased, beside the weights."""
-    logits = predict_logits(load_classifier(model), tokenizer, dev.pairs)
-    settings = fit_debiased_settings(logits, dev, prior)
-    settings.save(model)
-    console().print(f"dev accuracy {(logits.argmax(1) == dev.labels).mean():.4f}, {settings}")
 
 
 if __name__ == "__main__":

@@ -16,22 +16,15 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-from distill.general.train_trunk import average
-from distill.losses import Weights
 from distill.task.distillation_data import DistillationData, mixed_targets
-from distill.task.distillation_recipes import Recipe, Stage
-from distill.task.task_distillation import distil
 from matching.data.labelled_pairs import read_split
-from matching.evaluation.score_calibration import fit_debiased_settings
 from matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import refuse_finished
-from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_classifier, save_pretrained
-from studies.common.script import Force, Threads, console, run
+from studies.common.script import Force, Threads, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data, distinct_texts
+from studies.qqp_teacher.student import train_further
 from studies.qqp_teacher.teacher import WORDS
-from training.encoded_pairs import predict_logits
 from training.training_config import TrainingConfig
 
 
@@ -59,18 +52,9 @@ def main(
     pairs = DistillationData(train, [(texts[a], texts[b]) for a, b in words["pairs"]], dev)
     targets = mixed_targets(pairs, np.concatenate([words["train"], words["mined"]]), label_share, debias)
     loop = TrainingConfig(epochs=epochs, learning_rate=rate, dtype=dtype, evaluate_every=1200)
-    recipe = Recipe((Stage("task", loop, Weights(soft_labels=1.0), trains_head=True),), len(pairs.mined))
-    folder = find_directory(start)
-    student, tokenizer = load_classifier(folder), PairTokenizer.load(folder)
-    told = {"start": start, "label_share": label_share, "debias": debias, "mined_pairs": len(pairs.mined)}
-    before = load_classifier(folder)
-    distil(student, before, tokenizer, pairs.pairs, pairs.labels, dev, recipe, out, told, targets)
-    average(student, before, kept)
-    save_pretrained(student, out / "model", tokenizer_from=folder, half=True, eight_bit=True)
-    logits = predict_logits(load_classifier(out / "model"), tokenizer, dev.pairs)
-    settings = fit_debiased_settings(logits, dev, LengthPrior.fit(*train))
-    settings.save(out / "model")
-    console().print(f"dev accuracy {(logits.argmax(1) == dev.labels).mean():.4f}, {settings}")
+    facts = {"label_share": label_share, "debias": debias}
+    prior = LengthPrior.fit(*train)
+    train_further(out, start, pairs, pairs.pairs, pairs.labels, targets, prior, loop, kept, facts)
 
 
 if __name__ == "__main__":
