@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from torch import nn
 
 from mobilebert_runtime.files import replacing
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
@@ -36,6 +37,29 @@ def teacher_logits(
         folder: made if it is not there.
         progress: called with the share that is done.
     """
+
+    def predict(part: Sequence[Pair]) -> np.ndarray:
+        return predict_logits(teacher, tokenizer, part, seq_len=TRAIN_LENGTH)
+
+    return kept_predictions(predict, teacher, pairs, folder, progress)
+
+
+def kept_predictions(
+    predict: Callable[[Sequence[Pair]], np.ndarray],
+    teacher: nn.Module,
+    pairs: Sequence[Pair],
+    folder: Path,
+    progress: Callable[[float], None] = lambda _: None,
+) -> np.ndarray:
+    """What `predict` says of N pairs, (N, …), kept as `teacher_logits` keeps logits.
+
+    Args:
+        predict: of some pairs, (M,) or (M, C).
+        teacher: the network that it asks.
+        pairs: N pairs.
+        folder: made if it is not there; for this one `predict` alone.
+        progress: called with the share that is done.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{weights_hash(teacher)[:16]}.{values_hash(pairs)[:16]}"
     parts = range(0, len(pairs), _PART)
@@ -43,9 +67,9 @@ def teacher_logits(
     for number, start in enumerate(parts):
         file = folder / f"{name}.{number:03}.npy"
         if not file.is_file():
-            logits = predict_logits(teacher, tokenizer, pairs[start : start + _PART], seq_len=TRAIN_LENGTH)
+            said = predict(pairs[start : start + _PART])
             with replacing(file, force=True) as partial, partial.open("wb") as opened:
-                np.save(opened, logits)
+                np.save(opened, said)
         found.append(np.load(file))
         progress((number + 1) / len(parts))
     return np.concatenate(found)

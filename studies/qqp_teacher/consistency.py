@@ -15,6 +15,7 @@ without training again.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -30,8 +31,9 @@ from distill.general.texts import held_out_intents, rows
 from distill.losses import UNLABELLED
 from distill.task.distillation_data import DistillationData, gather
 from distill.task.task_distillation import TaskTargets
+from distill.teacher_logits import kept_predictions
 from matching.length_bias.length_prior import LengthPrior
-from mobilebert_runtime.files import refuse_finished, replacing
+from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import find_directory, load_pretrained
 from models.embedding_matcher import EmbeddingMatcher
@@ -39,11 +41,9 @@ from studies.common.script import Force, Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data
 from studies.qqp_teacher.student import train_further
 from studies.qqp_teacher.teacher import log_odds
-from training.run_directory import values_hash, weights_hash
 from training.training_config import TrainingConfig
 
 TEACHERS = ["matcher-qqp-m", "matcher-qqp-s", "matcher-open-m"]
-PART = 8192  # pairs whose token states are held at a time
 CLINC = "intents/clinc150/train.tsv"
 SAME, DIFFERENT = 4.0, -4.0  # log-odds of a text beside itself and beside another word or number
 MISSPELT = 0.5  # share of the pairs that are read misspelt, in one text or in both
@@ -109,18 +109,13 @@ def opinion(name: str, pairs: list[Pair], cache: Path) -> np.ndarray:
     """Log-odds (N,) that a matcher gives pairs, the mean of both orders; kept in the cache."""
     directory = find_directory(name)
     network, tokenizer = load_pretrained(directory), PairTokenizer.load(directory)
-    file = cache / f"{weights_hash(network)[:16]}.{values_hash(pairs)[:16]}.npy"
-    if not file.is_file():
-        if isinstance(network, EmbeddingMatcher):
-            parts = [pairs[at : at + PART] for at in range(0, len(pairs), PART)]
-            found = [pair_logits(network, tokenizer, *zip(*part, strict=True)) for part in parts]
-            said = np.concatenate(found)
-        else:
-            said = (log_odds(name, pairs) + log_odds(name, [(b, a) for a, b in pairs])) / 2
-        cache.mkdir(parents=True, exist_ok=True)
-        with replacing(file, force=True) as partial, partial.open("wb") as opened:
-            np.save(opened, said)
-    return np.asarray(np.load(file))
+
+    def predict(part: Sequence[Pair]) -> np.ndarray:
+        if isinstance(network, EmbeddingMatcher):  # which gives both orders the same
+            return pair_logits(network, tokenizer, *zip(*part, strict=True))
+        return (log_odds(name, list(part)) + log_odds(name, [(b, a) for a, b in part])) / 2
+
+    return kept_predictions(predict, network, pairs, cache / "opinions")
 
 
 def made_pairs(data: Path, questions: list[str], draw: random.Random) -> tuple[list[Pair], np.ndarray]:
