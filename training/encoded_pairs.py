@@ -64,7 +64,7 @@ def predict_logits(
     def collate(index: np.ndarray) -> dict[str, Tensor]:
         return padded(tokenizer, encoded, index)
 
-    return predict(model, lengths, collate, batch_size=batch_size).numpy()
+    return predict(model, lengths, collate, batch_size=batch_size).float().numpy()
 
 
 def padded(

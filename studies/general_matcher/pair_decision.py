@@ -22,6 +22,7 @@ from distill.general.minimal_pairs import MadePair, generate
 from distill.general.teachers import read_texts
 from distill.general.train_head import EDITED, QUESTIONS, STATEMENTS
 from distill.general.trunk import held
+from mobilebert_export.general_shipping import RECIPES
 from mobilebert_runtime.files import write_json
 from models.embedding_matcher import DEEPEST, NONE, AlignmentHead
 from studies.common.markdown import table
@@ -49,7 +50,7 @@ class Variant:
 
 MEAN_ALONE = (1.0, 0.0, 0.0)
 CLS = (1.0, 0.3, 0.0)
-OF_S = (1.0, 0.0, 0.1)  # matcher-open-s's in statements
+OF_S = RECIPES["matcher-open-s"].statements
 VARIANTS = (
     Variant(MEAN_ALONE, share=0.0, marks_read=True),
     Variant(CLS, share=0.0, marks_read=True),

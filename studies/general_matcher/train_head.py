@@ -5,6 +5,7 @@ python -m studies.general_matcher.train_head --trunk runs/general/m/trunk --out 
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,8 @@ def _three(weights: str) -> tuple[float, float, float]:
         vectors, first, words = (float(weight) for weight in weights.split(","))
     except ValueError as error:
         raise OptionError(f"--statements {weights!r}: expected three numbers, as 1,0.1,0.2") from error
+    if not 0 < vectors + first + words < math.inf:
+        raise OptionError(f"--statements {weights!r}: the sum of the three must be a number above 0")
     return vectors, first, words
 
 

@@ -4,9 +4,10 @@
 
 Its targets are what several matchers together say of the clean pair, in both orders where these matter; a
 logistic regression on dev.tsv weighs them; --debias takes the length prior out by weights. Half of the
-training and mined pairs are read misspelt. Texts beside themselves (words, numbers, symbols, short requests,
-questions) count as the same, words and numbers beside others as different: no pair of the training file is
-like these.
+training and mined pairs are read misspelt. Few of them are like the pairs that are made besides: texts beside
+themselves (words, numbers, symbols, short requests, questions, sentences of Wikipedia), which count as the
+same; words and numbers beside others, as different; minimal pairs, from templates and of edited questions, as
+what was done to them says.
 
 An interrupted run is taken up again by the same command; with --force a finished one takes another --kept
 without training again.
@@ -17,17 +18,19 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression
 from typer import Argument, Option
 
+from distill.general.edits import edited
 from distill.general.heads import pair_logits
+from distill.general.minimal_pairs import generate
 from distill.general.noise import MISSPELLINGS, Misspeller, read_misspellings
 from distill.general.numerics import generator
-from distill.general.texts import held_out_intents, rows
+from distill.general.texts import held_out_intents, rows, sentences
 from distill.losses import UNLABELLED
 from distill.task.distillation_data import DistillationData, gather
 from distill.task.task_distillation import TaskTargets
@@ -35,7 +38,7 @@ from distill.teacher_logits import kept_predictions
 from matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import find_directory, load_pretrained
+from models import PairClassifier, find_directory, load_pretrained
 from models.embedding_matcher import EmbeddingMatcher
 from studies.common.script import Force, Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data
@@ -45,10 +48,12 @@ from training.training_config import TrainingConfig
 
 TEACHERS = ["matcher-qqp-m", "matcher-qqp-s", "matcher-open-m"]
 CLINC = "intents/clinc150/train.tsv"
+WIKIPEDIA, READ = "corpora/wiki-core-lead7k.txt.xz", 4_000_000  # characters of it
 SAME, DIFFERENT = 4.0, -4.0  # log-odds of a text beside itself and beside another word or number
 MISSPELT = 0.5  # share of the pairs that are read misspelt, in one text or in both
-# Texts beside themselves, of each kind; words and numbers as often beside others.
-WORDS, NUMBERS, SYMBOLS, REQUESTS, QUESTIONS = 1500, 800, 300, 1000, 2000
+# Texts beside themselves, of each kind; words and numbers as often beside others, numbers beside near ones.
+WORDS, NUMBERS, SYMBOLS, REQUESTS, QUESTIONS, SENTENCES = 1500, 800, 300, 1000, 2000, 3000
+MINIMAL = 400  # minimal pairs of each kind from templates, and as many of questions
 SYMBOLS_FROM = 0x2190  # arrows to dingbats; the emoji of the tests are others
 
 
@@ -75,9 +80,10 @@ def main(
     prior = LengthPrior.fit(*known.train)
     clean = together(teacher, known, prior.rebalancing_weights(*known.dev) ** debias, cache)
     draw, misspell = generator(seed), Misspeller(data.parent / MISSPELLINGS)
-    made, told = made_pairs(data.parent, known.texts, draw)
-    pairs = [misspelt(pair, misspell, draw) for pair in known.pairs] + made
-    wanted = np.concatenate([clean, told])
+    made, told = made_pairs(data.parent.parent, known.texts, draw)
+    changed, judged = minimal_pairs(known.texts, seed)
+    pairs = [misspelt(pair, misspell, draw) for pair in known.pairs] + made + changed
+    wanted = np.concatenate([clean, told, judged])
     counts = np.ones(len(pairs))
     counts[: len(known.train.pairs)] = prior.rebalancing_weights(*known.train) ** debias
     targets = TaskTargets(np.stack([-wanted, wanted], 1) / 2, counts)
@@ -113,19 +119,22 @@ def opinion(name: str, pairs: list[Pair], cache: Path) -> np.ndarray:
     def predict(part: Sequence[Pair]) -> np.ndarray:
         if isinstance(network, EmbeddingMatcher):  # which gives both orders the same
             return pair_logits(network, tokenizer, *zip(*part, strict=True))
-        return (log_odds(name, list(part)) + log_odds(name, [(b, a) for a, b in part])) / 2
+        classifier = cast(PairClassifier, network)
+        orders = part, [(b, a) for a, b in part]
+        return np.mean([log_odds(classifier, tokenizer, order) for order in orders], axis=0)
 
     return kept_predictions(predict, network, pairs, cache / "opinions")
 
 
-def made_pairs(data: Path, questions: list[str], draw: random.Random) -> tuple[list[Pair], np.ndarray]:
+def made_pairs(shared: Path, questions: list[str], draw: random.Random) -> tuple[list[Pair], np.ndarray]:
     """Texts beside themselves, words and numbers also beside others, and the log-odds (N,) they are to get.
 
     Args:
-        data: folder of the data sets. Words kept for tests and held-out intents are passed by.
+        shared: folder of data/ and corpora/. Words kept for tests and held-out intents are passed by.
         questions: texts to draw from beside those.
         draw: source of chance.
     """
+    data = shared / "data"
     words = sorted(read_misspellings(data / MISSPELLINGS, test=False))
     held_out = set(held_out_intents(data))
     requests = [row["text"] for row in rows(data / CLINC) if row["intent"] not in held_out]
@@ -133,11 +142,26 @@ def made_pairs(data: Path, questions: list[str], draw: random.Random) -> tuple[l
     numbers = [_number(draw) for _ in range(NUMBERS)]
     symbols = [chr(SYMBOLS_FROM + draw.randrange(0x600)) * draw.randint(1, 3) for _ in range(SYMBOLS)]
     requests = draw.sample(requests, min(REQUESTS, len(requests)))
-    texts = [*words, *numbers, *symbols, *requests, *draw.sample(questions, min(QUESTIONS, len(questions)))]
+    questions = draw.sample(questions, min(QUESTIONS, len(questions)))
+    said = list(sentences(shared / WIKIPEDIA, READ))
+    said = draw.sample(said, min(SENTENCES, len(said)))
+    texts = [*words, *numbers, *symbols, *requests, *questions, *said]
     others = [pair for kind in (words, numbers) for pair in zip(kind, kind[1:] + kind[:1], strict=True)]
+    others += [_near_numbers(draw) for _ in range(NUMBERS)]
     others = [(a, b) for a, b in others if a != b]
     told = np.repeat([SAME, DIFFERENT], [len(texts), len(others)])
     return [*((text, text) for text in texts), *others], told
+
+
+def minimal_pairs(questions: list[str], seed: int) -> tuple[list[Pair], np.ndarray]:
+    """Pairs that differ in one thing, from training templates and of questions, and their log-odds (N,).
+
+    One of the texts of every other pair is there beside itself, too: the texts alone say nothing.
+    """
+    made = [*generate("train", MINIMAL, seed), *edited(questions, MINIMAL, seed)]
+    themselves = [(pair.left, pair.left) for pair in made[::2]]
+    told = [(DIFFERENT, SAME)[pair.label] for pair in made] + [SAME] * len(themselves)
+    return [(pair.left, pair.right) for pair in made] + themselves, np.array(told)
 
 
 def misspelt(pair: Pair, misspell: Misspeller, draw: random.Random) -> Pair:
@@ -147,6 +171,11 @@ def misspelt(pair: Pair, misspell: Misspeller, draw: random.Random) -> Pair:
     sides = draw.choice(((0,), (1,), (0, 1), (0, 1)))
     first, second = (misspell.noisy(text, draw) if at in sides else text for at, text in enumerate(pair))
     return first, second
+
+
+def _near_numbers(draw: random.Random) -> Pair:
+    value = draw.randrange(10 ** draw.randint(1, 7))
+    return str(value), str(value + draw.randint(1, 9))
 
 
 def _number(draw: random.Random) -> str:

@@ -10,6 +10,7 @@ dev.tsv and test.tsv are never drawn.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -27,11 +28,10 @@ from matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.errors import DataError, ToolError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import find_directory, load_classifier
+from models import PairClassifier, find_directory, load_classifier
 from studies.common.script import Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data, distinct_texts
-from training.encoded_pairs import TRAIN_LENGTH, padded
-from training.inference import predict
+from training.encoded_pairs import TRAIN_LENGTH, predict_logits
 
 WORDS = "words.npz"  # in the cache: what the teacher says of training and mined pairs
 
@@ -67,11 +67,13 @@ def main(
     chosen = draw_alike(prior.category(pairs), scores, like, mined)
     show(f"{len(chosen):,} of {len(candidates):,} candidates drawn")
     drawn = [pairs[i] for i in chosen]
-    opinion = log_odds(matcher, dev.pairs)
+    directory = find_directory(matcher)
+    asked = load_classifier(directory), PairTokenizer.load(directory)
+    opinion = log_odds(*asked, dev.pairs)
     columns = np.stack([opinion, teacher.log_odds(vectors, on_dev)], 1)
     write_json(cache / "teacher.json", figures(columns, dev.labels) | {"mined_pairs": len(drawn)})
     show((cache / "teacher.json").read_text())
-    both = np.stack([log_odds(matcher, drawn), scores[chosen]], 1)
+    both = np.stack([log_odds(*asked, drawn), scores[chosen]], 1)
     words = _platt(columns, dev.labels).decision_function(both)
     np.savez(cache / WORDS, pairs=candidates[chosen], train=held_out, mined=words)
 
@@ -119,22 +121,11 @@ def _near(vectors: np.ndarray, rows: np.ndarray, queries: int, ranks: int, seed:
     return rows[rng.permuted(rng.permutation(pairs), axis=1)]
 
 
-def log_odds(matcher: str, pairs: list[Pair]) -> np.ndarray:
-    """Log-odds (N,) of a matcher's label 1, without its decision settings."""
-    directory = find_directory(matcher)
-    network, tokenizer = load_classifier(directory), PairTokenizer.load(directory)
-    encoded = tokenizer.ids(pairs, TRAIN_LENGTH)
-
-    def collate(index: np.ndarray) -> dict[str, torch.Tensor]:
-        return padded(tokenizer, encoded, index)
-
-    def difference(inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        logits = network(**inputs).float()
-        return logits[:, 1] - logits[:, 0]
-
+def log_odds(network: PairClassifier, tokenizer: PairTokenizer, pairs: Sequence[Pair]) -> np.ndarray:
+    """Log-odds (N,) of label 1, without decision settings."""
     with fast_products():
-        found = predict(network, [len(ids) for ids, _ in encoded], collate, forward=difference)
-    return found.double().numpy()
+        logits = predict_logits(network, tokenizer, pairs, seq_len=TRAIN_LENGTH)
+    return np.diff(logits.astype(np.float64))[:, 0]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ import pytest
 
 from distill.general.noise import Misspeller
 from matching.evaluation.metrics import expected_calibration_error
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
+from studies.general_matcher import train_head
 from studies.general_matcher.calibration_noise import calibration_errors, drawn
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
@@ -129,3 +131,10 @@ def test_static_vectors_are_weighed_by_rank_and_keep_what_varies():
     weights = np.linalg.norm(table, axis=1) / np.linalg.norm(centred[:, :2], axis=1)
     assert np.median(weights[:20]) < np.median(weights[-100:])  # frequent tokens say less
     assert np.corrcoef(np.abs(table[250:, 0]), np.abs(centred[250:, 0]))[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("weights", ["1,0.1", "1,a,0", "0,0,0", "1,-1,0", "nan,0,1", "inf,0,0"])
+def test_weights_of_cosines_that_have_no_mean_are_refused_before_any_work(weights, tmp_path):
+    with pytest.raises(OptionError, match="--statements"):
+        train_head.main(tmp_path / "no trunk", tmp_path / "out", statements=weights)
+    assert not (tmp_path / "out").exists()

@@ -1,12 +1,14 @@
 """Consistency training of the matchers for Quora's questions."""
 
 import json
+import lzma
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from distill.general.minimal_pairs import generate
 from distill.general.noise import MISSPELLINGS, Misspeller, is_test_word
 from distill.general.numerics import generator
 from distill.general.texts import held_out_intents
@@ -14,7 +16,16 @@ from matching.data.labelled_pairs import read_split
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import load_classifier
 from studies.qqp_teacher import consistency
-from studies.qqp_teacher.consistency import CLINC, DIFFERENT, SAME, made_pairs, misspelt, opinion
+from studies.qqp_teacher.consistency import (
+    CLINC,
+    DIFFERENT,
+    MINIMAL,
+    SAME,
+    made_pairs,
+    minimal_pairs,
+    misspelt,
+    opinion,
+)
 from tests.helpers.small_matcher import model_directory
 from training.encoded_pairs import TRAIN_LENGTH, predict_logits
 
@@ -38,6 +49,10 @@ def data(tmp_path):
     folder = tmp_path / "data"
     for place in ("typos", "intents/clinc150", "qqp"):
         (folder / place).mkdir(parents=True)
+    (tmp_path / "corpora").mkdir()
+    said = "The Sun is one of many stars in 7 places. It gives light to planets such as Mars, which it warms."
+    with lzma.open(tmp_path / consistency.WIKIPEDIA, "wt") as file:
+        file.write(f"Sun\n{said}\n")
     lines = [f"{word}\t{word[:2] + word[3:]}\n" for word in WORDS]
     (folder / MISSPELLINGS).write_text("word\tmisspelling\n" + "".join(lines))
     intents = [f"what about matter {n % 60} or {n}\tintent {n % 60}\n" for n in range(240)]
@@ -52,12 +67,15 @@ def data(tmp_path):
 
 
 def test_texts_beside_themselves_are_the_same_and_others_different(data):
-    pairs, told = made_pairs(data, ["How so?", "Why not?"], generator(0))
+    pairs, told = made_pairs(data.parent, ["How so?", "Why not?"], generator(0))
     assert len(pairs) == len(told) > 1900
     for (left, right), log_odds in zip(pairs, told, strict=True):
         assert log_odds == (SAME if left == right else DIFFERENT)
+    numbers = [(int(a), int(b)) for a, b in pairs if a.isdigit() and b.isdigit() and a != b]
+    assert sum(0 < b - a < 10 for a, b in numbers) > consistency.NUMBERS / 2
     texts = {text for pair in pairs for text in pair}
     assert {"How so?", "Why not?"} <= texts
+    assert any(text.startswith("It gives light") for text in texts)
     assert {word for word in WORDS if not is_test_word(word)} <= texts
     assert not {word for word in WORDS if is_test_word(word)} & texts
     held_out = set(held_out_intents(data))
@@ -66,7 +84,27 @@ def test_texts_beside_themselves_are_the_same_and_others_different(data):
     assert asked
     assert not {f"intent {text.split()[3]}" for text in asked} & held_out
     assert any(left.isdigit() and right.isdigit() for left, right in pairs if left != right)
-    assert pairs == made_pairs(data, ["How so?", "Why not?"], generator(0))[0]
+    assert pairs == made_pairs(data.parent, ["How so?", "Why not?"], generator(0))[0]
+
+
+def test_minimal_pairs_are_of_training_templates_and_of_the_questions_and_lie_beside_themselves():
+    questions = [f"Why did Anna meet {name} before {year}?" for name in ("Ben", "Cleo") for year in (90, 91)]
+    pairs, told = minimal_pairs(questions, 0)
+    assert len(pairs) == len(told)
+    themselves = np.array([left == right for left, right in pairs])
+    assert (told[themselves] == SAME).all()
+    assert {left for left, right in pairs if left == right} <= {a for a, b in pairs if a != b}
+    changed = [pair for pair in pairs if pair[0] != pair[1]]
+    assert changed[: 7 * MINIMAL] == [(pair.left, pair.right) for pair in generate("train", MINIMAL, 0)]
+    assert not set(changed) & {(pair.left, pair.right) for pair in generate("test", MINIMAL, 0)}
+    assert set(told[: 7 * MINIMAL]) == {SAME, DIFFERENT}
+    lower = {question.lower() for question in questions}
+    edited = changed[7 * MINIMAL :]
+    assert edited
+    assert all(lower & {left.lower(), right.lower()} for left, right in edited)
+    assert (told[7 * MINIMAL : len(changed)] == DIFFERENT).all(), (
+        "of these questions only facts can be changed"
+    )
 
 
 def test_half_of_the_pairs_are_misspelt_in_one_text_or_both(data):
@@ -97,8 +135,8 @@ def test_an_opinion_is_the_mean_of_both_orders_and_is_kept(data, tmp_path, monke
 
 @pytest.mark.slow
 def test_a_run_learns_and_takes_another_share_without_training_again(data, tmp_path, monkeypatch):
-    for name in ("NUMBERS", "SYMBOLS"):
-        monkeypatch.setattr(consistency, name, 20)
+    for name, fewer in (("NUMBERS", 20), ("SYMBOLS", 20), ("MINIMAL", 2)):
+        monkeypatch.setattr(consistency, name, fewer)
     start, out = str(model_directory()), tmp_path / "run"
 
     def train(kept, force):
