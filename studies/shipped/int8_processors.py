@@ -11,6 +11,7 @@ record of the pairs that are there by then. `--add` keeps an earlier record's ro
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
@@ -176,10 +177,11 @@ def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     """PyTorch's logits (N, labels) for the weights that an artefact was made from, computed once for both."""
     made = read_recipe(folder)
     weights = str(made["model"]["sha256"])[:12]
-    path = FOLDER / f"pytorch-{weights}-{len(pairs)}.json"
+    encoded = PairTokenizer.load(folder).encode(pairs, read_card(folder).seq_len)
+    read = hashlib.sha256(encoded["input_ids"].tobytes()).hexdigest()[:12]  # spelling may be read another way
+    path = FOLDER / f"pytorch-{weights}-{read}.json"
 
     def compute() -> Json:
-        encoded = PairTokenizer.load(folder).encode(pairs, read_card(folder).seq_len)
         return {"logits": reference_logits(load_source(made, folder, None).network, encoded).tolist()}
 
     return np.array(recorded(path, compute)["logits"], np.float32)

@@ -37,8 +37,10 @@ LIMIT_S = 1200
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(LIMIT_S + 60)]
 # Float operators sum in another order on Arm: share of the largest logit.
 ROUNDING = 1e-5
-# What that may do to the probability of matcher-qqp-m in int8; seen: 2e-6.
-INT8_BOUND = 1e-4
+# What that may do to the logits of matcher-qqp-m in int8: where a number lies at the edge between two int8
+# steps it takes the other one. 90% of 2,000 pairs differ by less than 1e-4, the others by up to .04
+# (results/quantize/int8-processors.md); int8 may differ from float by .08.
+INT8_BOUND = 0.08
 # TFLite operators whose result may differ though their inputs are the same; seen: the first three. A float
 # product sums in the order that suits the processor; int8 recipes leave the products of attention in float.
 APPROXIMATE = {
@@ -158,9 +160,9 @@ def test_shipped_int8_decides_alike(cpu, target, unpacked, tmp_path):
     folder = shipped(target)
     here, there = compare(cpu, unpacked, folder, PAIRS[: SHIPPED_PAIRS[target]], tmp_path)
     matcher = Matcher.load(folder)
+    assert np.abs(here - there).max() <= INT8_BOUND
     shift = matcher.card.shift(PAIRS[: len(here)])
     one, other = (positive_probability(logits, matcher.card, shift) for logits in (here, there))
-    assert np.abs(one - other).max() <= INT8_BOUND
     assert [matcher.label(p) for p in one] == [matcher.label(p) for p in other]
 
 
