@@ -103,6 +103,13 @@ def test_a_row_names_the_places_that_gave_its_pairs_the_same_logits(kept, monkey
     assert json.loads(out.with_suffix(".json").read_text())["rows"][1]["same_answers"] == []
 
 
+def test_logits_of_pytorch_are_those_of_what_is_read(kept):
+    folder, pairs = artefact("onnx", "int8"), samples.generated_pairs(2)
+    first = study.reference(folder, pairs)
+    assert np.abs(first[0] - first[1]).max() > 0.01
+    np.testing.assert_allclose(study.reference(folder, pairs[::-1]), first[::-1], atol=1e-5)
+
+
 def test_an_unknown_processor_is_refused(kept):
     with pytest.raises(OptionError, match="'pentium'"):
         study.main([artefact("onnx", "int8")], kept / "table", ["pentium"])
