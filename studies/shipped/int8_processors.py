@@ -11,7 +11,6 @@ record of the pairs that are there by then. `--add` keeps an earlier record's ro
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -44,6 +43,7 @@ from studies.common import cpuid_mask
 from studies.common.markdown import NONE, table, with_interval
 from studies.common.records import Json, read_json, recorded, write_text
 from studies.common.script import command_line, console, run
+from training.run_directory import values_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "runs" / "int8-processors"
@@ -178,7 +178,7 @@ def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     made = read_recipe(folder)
     weights = str(made["model"]["sha256"])[:12]
     encoded = PairTokenizer.load(folder).encode(pairs, read_card(folder).seq_len)
-    read = hashlib.sha256(encoded["input_ids"].tobytes()).hexdigest()[:12]  # spelling may be read another way
+    read = values_hash((), encoded["input_ids"])[:12]  # spelling may be read another way
     path = FOLDER / f"pytorch-{weights}-{read}.json"
 
     def compute() -> Json:
