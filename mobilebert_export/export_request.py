@@ -7,7 +7,7 @@ from typing import Annotated
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.signature import read_secret_key
-from quantize.recipes import WORD_BITS, Recipe, find_recipe
+from quantize.recipes import TFLITE_VERSIONS, WORD_BITS, Recipe, find_recipe, for_oldest_runtimes
 
 # Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
 DEFAULT_OPSET = 20
@@ -48,6 +48,10 @@ class ExportRequest:
     word_bits: Annotated[
         int, "Bits of a number of the word embeddings: 8, or 4 or 2 as product codes; not with none and fp16."
     ] = DEFAULT_WORD_BITS
+    minimum_runtime: Annotated[
+        str | None,
+        "Oldest TFLite that has to read the file, 2.14 or 2.18; default: that of the fastest file.",
+    ] = None
     seq_len: Annotated[int, "Tokens; longer pairs are truncated, shorter ones padded."] = 128
     buckets: Annotated[
         tuple[int, ...] | None,
@@ -83,7 +87,7 @@ class ExportRequest:
         Raises:
             OptionError: an option is unknown, out of range, or contradicts another.
         """
-        recipe = find_recipe(self.target, self.quant)
+        recipe = self._for_runtime(find_recipe(self.target, self.quant))
         if self.word_bits not in WORD_BITS:
             raise OptionError(
                 f"--word-bits {self.word_bits}: expected one of {', '.join(map(str, WORD_BITS))}"
@@ -125,6 +129,19 @@ class ExportRequest:
         if not self.atol > 0:
             raise OptionError(f"--atol {self.atol}: expected a number above 0")
         return replace(recipe, tolerance=replace(recipe.tolerance, max_abs_logit=self.atol))
+
+    def _for_runtime(self, recipe: Recipe) -> Recipe:
+        """The recipe for files that --minimum-runtime reads; as it is without one."""
+        version = self.minimum_runtime
+        if version is None:
+            return recipe
+        if version not in TFLITE_VERSIONS:
+            raise OptionError(f"--minimum-runtime {version}: expected {' or '.join(TFLITE_VERSIONS)}")
+        if self.target != "tflite":
+            raise OptionError(
+                f"--minimum-runtime {version}: is of TFLite; leave it away with --target {self.target}"
+            )
+        return for_oldest_runtimes(recipe) if version == TFLITE_VERSIONS[0] else recipe
 
     def card_buckets(self) -> tuple[Bucket, ...]:
         """The sequence lengths in ascending order; only a .tflite file has a signature for each."""

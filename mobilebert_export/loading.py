@@ -20,6 +20,7 @@ from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE
 from quantize.recipes import Recipe
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _check_token_types(directory: Path, config: Any) -> None:
     """
     from models.sentence_modules import read_object
 
-    path = directory / "tokenizer_config.json"
+    path = directory / CONFIG_FILE
     names = read_object(path).get("model_input_names")
     if names is not None and "token_type_ids" not in names and config.type_vocab_size > 1:
         raise ModelError(
@@ -204,6 +205,7 @@ def _tokenizer_card(model: LoadedModel, *, spelling: bool) -> TokenizerCard:
         pad_id=tokenizer.pad_id,
         template=tokenizer.template,
         spelling=spelling,
+        sort_texts=tokenizer.sort_texts,
     )
 
 

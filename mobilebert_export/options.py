@@ -291,6 +291,7 @@ TASKS = Choice(*KNOWN_TASKS)
 TEXTS = Number(1, 2)  # that one input has
 TARGETS = Choice("tflite", "onnx")
 QUANTS = Choice("none", "fp16", "dynamic", "int8", "static", "int16x8")
+TFLITE_RUNTIMES = Choice("2.14", "2.18")
 FORMS = Choice("auto", "factored", "materialised")
 BENCH_MODES = Choice("padded", "text")
 ARCHITECTURES = Choice("here", "arm64")

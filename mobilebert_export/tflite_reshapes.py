@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from quantize.tflite_codes import shape_constant
-from quantize.tflite_embedding import made, opcode
+from quantize.tflite_embedding import constant, made, opcode
 from quantize.tflite_graph import TfliteGraph
 
 # Operators that compute value by value, smaller operands repeated along leading axes.
@@ -168,7 +167,7 @@ def _own_shape_tensor(file: Any, subgraph: Any, reshape: Any, shape: list[int]) 
             name=subgraph.tensors[reshape.outputs[0]].name + b";shape",
             type=schema.TensorType.INT32,
             shape=np.array([len(shape)], np.int32),
-            buffer=shape_constant(file, shape),
+            buffer=constant(file, np.array(shape, np.int32)),
         )
     )
     return len(subgraph.tensors) - 1

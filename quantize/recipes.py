@@ -75,6 +75,9 @@ class Recipe:
     dynamic_into_sums: bool = False
     # Of a number of the word embeddings: 8, or 4 or 2 as product codes.
     word_bits: int = 8
+    # Linear layers with ranges found at run time are convolutions, which the oldest runtimes multiply right
+    # (`quantize.tflite_convolutions`); they have no four-bit weights.
+    as_convolutions: bool = False
 
     @property
     def name(self) -> str:
@@ -89,7 +92,7 @@ class Recipe:
     @property
     def holds_four_bits(self) -> bool:
         """Whether files keep four-bit weights in four bits (`quantize.tflite_four_bit`)."""
-        return self.target == "tflite" and self.activations == "int8-dynamic"
+        return self.target == "tflite" and self.activations == "int8-dynamic" and not self.as_convolutions
 
     @property
     def keeps_noisy_layers_float(self) -> bool:
@@ -148,10 +151,10 @@ _FLOAT16 = Tolerance(
 _INT8 = Tolerance(
     max_abs_logit=None, min_label_agreement=None, min_rank_agreement=0.99, min_cosine_rank=0.997
 )
-_TFLITE = {"tflite": "2.14"}
-# TFLite 2.14 knows no per-channel dynamic range: it computed wrong numbers silently until the file said that
-# it needs newer operators (quantize/tflite_int8.py). LiteRT 1.0 (TFLite 2.18) is right.
-_TFLITE_DYNAMIC = {"tflite": "2.18"}
+# TFLite 2.14 knows no per-channel dynamic range of linear layers: it computed wrong numbers silently until
+# the file said that it needs newer operators (quantize/tflite_int8.py). LiteRT 1.0 (TFLite 2.18) is right.
+TFLITE_VERSIONS = ("2.14", "2.18")
+_TFLITE, _TFLITE_DYNAMIC = ({"tflite": version} for version in TFLITE_VERSIONS)
 _ONNX = {"onnxruntime": "1.17"}
 # Linear layers hold nearly all multiplications and bytes; what lies between stays float:
 # - the mask: a padded key's score (-60) would take most of an int8 sum's 256 steps from the real scores;
@@ -273,9 +276,17 @@ def recipes_to_try(recipe: Recipe, *, keep_four_bits: bool = False) -> tuple[Rec
     """
     tolerance, bits = recipe.tolerance, recipe.word_bits
     others = FALLBACKS.get(recipe.name, ())
+    if recipe.as_convolutions:
+        others = tuple(map(for_oldest_runtimes, others))
     every = (recipe, *(replace(other, tolerance=tolerance, word_bits=bits) for other in others))
     keeping = tuple(one for one in every if one.holds_four_bits)
     return keeping if keep_four_bits and keeping else every
+
+
+def for_oldest_runtimes(recipe: Recipe) -> Recipe:
+    """The TFLite recipe for files that TFLite 2.14 reads; those that stand in for it are changed with it."""
+    rows = {"int8-rows": "int8-scaled"}.get(recipe.embeddings, recipe.embeddings)
+    return replace(recipe, as_convolutions=True, embeddings=rows, minimum_runtime=_TFLITE)
 
 
 def find_recipe(target: str, quant: str) -> Recipe:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from models.word_codes import ENTRIES, WordCodes, can_be_coded, find_codes, group_size, product_codes
-from quantize.tflite_embedding import INT8_LOOKUP, code_of, made, opcode
+from quantize.tflite_embedding import INT8_LOOKUP, code_of, constant, made, opcode
 
 CODED = "coded:"  # the results of lookups in coded tables begin with this while the quantiser works
 
@@ -36,8 +36,6 @@ def mark_coded_lookups(model: Any, bits: int) -> None:
 
 def look_up_codes(model: Any) -> None:
     """Replace every marked lookup of a parsed file by one in codes and one in codebooks, in place."""
-    from ai_edge_litert import schema_py_generated as schema
-
     found: dict[int, tuple[WordCodes, list[int]]] = {}  # table's buffer → codes; buffers of its constants
     marked = [
         (graph, op, graph.tensors[op.inputs[1]].buffer)
@@ -51,11 +49,7 @@ def look_up_codes(model: Any) -> None:
             words = cast(WordCodes, find_codes(torch.from_numpy(_values(model, table))))  # it was marked
             begins = np.arange(words.codes.shape[1], dtype=np.int32) * ENTRIES
             constants = (words.codes.numpy(), begins, words.codebook.numpy())
-            first = len(model.buffers)
-            model.buffers += [
-                made(schema.BufferT, data=np.frombuffer(values.tobytes(), np.uint8)) for values in constants
-            ]
-            found[buffer] = words, [first, first + 1, first + 2]
+            found[buffer] = words, [constant(model, values) for values in constants]
         at = next(number for number, other in enumerate(graph.operators) if other is op)
         graph.operators[at : at + 1] = _coded_lookup(model, graph, op, *found[buffer])
 
@@ -98,14 +92,14 @@ def _coded_lookup(model: Any, graph: Any, op: Any, words: WordCodes, buffers: li
     table.shape = np.array([entries, groups], np.int32)
     begins = tensor("begins", kind.INT32, [groups], buffers[1])
     codebook = tensor("codebook", kind.INT8, [groups * ENTRIES, size], buffers[2], words.scale)
-    flat = shape_constant(model, [count * groups])
+    flat = constant(model, np.array([count * groups], np.int32))
     own = tensor("own", kind.UINT8, [count, groups])
     whole = tensor("whole", kind.INT32, [count, groups])
     places = tensor("places", kind.INT32, [count, groups])
     row = tensor("row", kind.INT32, [count * groups])
     parts = tensor("parts", kind.FLOAT32, [count * groups, size])
     long = tensor("flat", kind.INT32, [1], flat)
-    back = tensor("shape", kind.INT32, [2], shape_constant(model, [count, groups * size]))
+    back = tensor("shape", kind.INT32, [2], constant(model, np.array([count, groups * size], np.int32)))
     cast = made(schema.CastOptionsT, inDataType=kind.UINT8, outDataType=kind.INT32)
     return [
         operator(
@@ -121,14 +115,6 @@ def _coded_lookup(model: Any, graph: Any, op: Any, words: WordCodes, buffers: li
         operator(builtin.EMBEDDING_LOOKUP, INT8_LOOKUP, [row, codebook], parts),
         operator(builtin.RESHAPE, 1, [parts, back], int(op.outputs[0])),
     ]
-
-
-def shape_constant(model: Any, shape: list[int]) -> int:
-    """A new buffer that holds a shape."""
-    from ai_edge_litert import schema_py_generated as schema
-
-    model.buffers.append(made(schema.BufferT, data=np.array(shape, np.int32).view(np.uint8)))
-    return len(model.buffers) - 1
 
 
 def _lookups(model: Any) -> Any:

@@ -9,6 +9,7 @@ import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 # The oldest version of EMBEDDING_LOOKUP that reads int8 rows into float ones: TFLite 1.14.
 INT8_LOOKUP = 3
@@ -31,8 +32,7 @@ def scale_looked_up_rows(model: Any) -> None:
             table = graph.tensors[unpacked.inputs[0]]
             if table.buffer not in scales_of:
                 scales = np.asarray(table.quantization.scale, np.float32)
-                scales_of[table.buffer] = len(model.buffers)
-                model.buffers.append(made(schema.BufferT, data=scales.view(np.uint8)))
+                scales_of[table.buffer] = constant(model, scales)
             operators += _scaled_lookup(model, graph, op, unpacked, scales_of[table.buffer])
         used = {int(tensor) for op in operators for tensor in op.inputs}
         graph.operators = [
@@ -101,6 +101,14 @@ def opcode(model: Any, kind: int, version: int) -> int:
         made(schema.OperatorCodeT, builtinCode=kind, deprecatedBuiltinCode=kind, version=version)
     )
     return len(model.operatorCodes) - 1
+
+
+def constant(model: Any, values: NDArray[Any]) -> int:
+    """A new buffer of the file that holds an array."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    model.buffers.append(made(schema.BufferT, data=np.frombuffer(values.tobytes(), np.uint8)))
+    return len(model.buffers) - 1
 
 
 def made(kind: Any, **fields: Any) -> Any:

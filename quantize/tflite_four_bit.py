@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from models.four_bit import LARGEST, SMALLEST_ROW
 from quantize.tflite_embedding import code_of
 
-_INT8_END = 127
+INT8_END = 127
 
 
 def store_four_bits(model: Any) -> None:
@@ -49,15 +49,15 @@ def store_four_bits(model: Any) -> None:
                 matrix.type, matrix.buffer = schema.TensorType.INT4, place
                 matrix.quantization = copy.copy(matrix.quantization)
                 scales = np.asarray(matrix.quantization.scale, np.float64)
-                matrix.quantization.scale = (scales * _INT8_END / LARGEST).astype(np.float32)
+                matrix.quantization.scale = (scales * INT8_END / LARGEST).astype(np.float32)
 
 
 def four_bit_codes(values: NDArray[np.int8]) -> NDArray[np.int8] | None:
     """Codes from −7 to 7 of an int8 matrix (out, in) whose rows end at ±127; None where it has others."""
     if values.ndim != 2 or values.shape[1] < SMALLEST_ROW or values.shape[1] % 2:
         return None
-    codes = np.round(values.astype(np.float64) * LARGEST / _INT8_END)
-    same = np.array_equal(np.round(codes * _INT8_END / LARGEST), values)
+    codes = np.round(values.astype(np.float64) * LARGEST / INT8_END)
+    same = np.array_equal(np.round(codes * INT8_END / LARGEST), values)
     return codes.astype(np.int8) if same else None
 
 

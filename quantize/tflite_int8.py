@@ -24,6 +24,7 @@ from quantize.product_noise import (
 )
 from quantize.recipes import Recipe
 from quantize.tflite_codes import CODED, look_up_codes, mark_coded_lookups
+from quantize.tflite_convolutions import multiply_by_convolutions
 from quantize.tflite_embedding import scale_looked_up_rows
 from quantize.tflite_file import write_compact
 from quantize.tflite_four_bit import store_four_bits
@@ -96,7 +97,7 @@ def quantize_tflite(
             found = _quantiser_ranges(work, graphs, calibration, ranges)
         # Not by its export_model, which writes through a memory map: a full disk would then end the process.
         target.write_bytes(work.quantize(found, enable_progress_report=False).quantized_model)
-    _finish(target, dynamic=dynamic)
+    _finish(target, dynamic=dynamic, as_convolutions=recipe.as_convolutions)
     return forms
 
 
@@ -297,12 +298,12 @@ def _unmarked(name: str) -> str:
     return name.removeprefix(_STATIC).removeprefix(_DYNAMIC)
 
 
-def _finish(path: Path, *, dynamic: bool) -> None:
+def _finish(path: Path, *, dynamic: bool, as_convolutions: bool) -> None:
     """Take our marks off the names, keep each weight once, in few bits, and set the operators' true versions.
 
     The quantiser leaves dynamic-range operators the version of their float form, so that runtimes which know
     only one scale per tensor load the file and return wrong numbers. With the version that says "one scale
-    per channel" they refuse it.
+    per channel" they refuse it; of convolutions they know it.
     """
     from ai_edge_litert.tools import flatbuffer_utils as fb
 
@@ -313,7 +314,9 @@ def _finish(path: Path, *, dynamic: bool) -> None:
         for tensor in graph.tensors:
             # No runtime reads them; whoever looks at the file looks at the first graph.
             tensor.name = b"" if number else _unmarked(tensor.name.decode()).encode()
-    if dynamic:
+    if dynamic and as_convolutions:
+        multiply_by_convolutions(model)
+    elif dynamic:
         store_four_bits(model)
         versions = {fb.BuiltinOperator.FULLY_CONNECTED: 12, fb.BuiltinOperator.EMBEDDING_LOOKUP: 4}
         for code in model.operatorCodes:

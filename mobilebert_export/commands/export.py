@@ -28,6 +28,7 @@ export = command_from(
     target=opt.TARGETS,
     quant=opt.QUANTS,
     word_bits=opt.Number(2, 8),
+    minimum_runtime=opt.TFLITE_RUNTIMES,
     seq_len=opt.TOKENS,
     calibration=opt.INPUT_FILE,
     max_accuracy_drop=opt.POINTS,

@@ -98,8 +98,13 @@ def coded_artefact(target: str) -> Path:
 @functools.cache
 def embedding_artefact(target: str, quant: str) -> Path:
     """An embedding matcher of random weights, exported with a recipe."""
-    model = _made_once("embedding-model", _write_embedding)
-    return _made_once(f"{target}-embedding-{quant}", lambda out: report(target, quant, out, model=str(model)))
+    model = str(embedding_model())
+    return _made_once(f"{target}-embedding-{quant}", lambda out: report(target, quant, out, model=model))
+
+
+def embedding_model() -> Path:
+    """The model directory of `embedding_artefact`."""
+    return _made_once("embedding-model", _write_embedding)
 
 
 def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]:

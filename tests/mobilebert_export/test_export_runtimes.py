@@ -139,6 +139,17 @@ def test_an_embedding_matcher_runs_in_tflite_runtime_2_14(oldest, quant, toleran
     assert folder_agrees(oldest, folder, pairs, tolerance) == "tflite-runtime"
 
 
+def test_ranges_found_at_run_time_are_right_in_tflite_runtime_2_14_where_it_was_asked_for(oldest, tmp_path):
+    pairs = samples.verification_pairs()[:30]
+    for name, model in (
+        ("cross", small_matcher.model_directory()),
+        ("vectors", small_matcher.embedding_model()),
+    ):
+        folder = tmp_path / name
+        small_matcher.report("tflite", "dynamic", folder, model=str(model), minimum_runtime="2.14")
+        assert folder_agrees(oldest, folder, pairs, 0.1) == "tflite-runtime"
+
+
 @pytest.mark.parametrize("quant", ["fp16", "int16x8"])
 def test_a_stock_encoder_runs_in_tflite_runtime_2_14(oldest, tmp_path, quant):
     """Its positions are a constant that is added, which XNNPACK of then loses where it has to widen it."""
