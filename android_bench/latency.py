@@ -233,11 +233,15 @@ def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
     if isinstance(inputs, Mapping):
         arrays = dict(inputs)
     else:
+        from mobilebert_runtime.artefact import read_tokenizer
         from mobilebert_runtime.tokenizer import PairTokenizer
 
-        alone = isinstance(card, ArtefactCard) and card.texts == 1
-        texts = [first for first, _ in inputs] if alone else list(inputs)
-        tokenizer = PairTokenizer.load(folder)
+        texts: list[Any] = list(inputs)
+        if isinstance(card, ArtefactCard):
+            tokenizer = read_tokenizer(folder, card)
+            texts = [first for first, _ in inputs] if card.texts == 1 else texts
+        else:
+            tokenizer = PairTokenizer.load(folder)
         arrays = tokenizer.pad(tokenizer.ids(texts, card.seq_len), card.seq_len)
         if isinstance(card, ArtefactCard):
             arrays = {name: arrays[name] for name in card.inputs}

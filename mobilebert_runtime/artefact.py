@@ -93,7 +93,7 @@ class ArtefactModel:
             right = CLASSES[card.task][0]
             raise ArtefactError(f"{folder}: is for {card.task}; open it with {right}, not {cls.__name__}")
         check_checksums(folder)
-        tokenizer = _read_tokenizer(folder, card)
+        tokenizer = read_tokenizer(folder, card)
         return cls(card, tokenizer, open_backend(folder / card.model_file, card, threads))
 
     @classmethod
@@ -205,12 +205,12 @@ def check_texts(given: Sequence[Any], texts: int) -> None:
             raise DataError(f"entry {number} is {one!r:.60}, not {what}")
 
 
-def _read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
-    """The artefact's tokenizer, which must be what the card says of it."""
+def read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
+    """The artefact's tokenizer, which must be what the card says of it; `ArtefactError` where it is not."""
     path, said = folder / TOKENIZER_FILE, card.tokenizer
     try:
         spelling = SpellingCorrector.load(folder) if said.spelling else None
-        tokenizer = PairTokenizer.read(path, said.pad_id, spelling=spelling)
+        tokenizer = PairTokenizer.read(path, said.pad_id, None, spelling, sort_texts=said.sort_texts)
         template = tokenizer.template
     except ModelError as error:
         raise ArtefactError(str(error)) from None

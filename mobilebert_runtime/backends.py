@@ -161,7 +161,7 @@ def _packed_shape(model: Path, card: ArtefactCard, inputs: TensorSpecs, outputs:
     if (
         inputs != dict.fromkeys(card.inputs, ("int32", (1, card.seq_len)))
         or outputs != {OUTPUT_NAME: ("float32", (1, texts, len(card.labels)))}
-        or not (card.symmetric and texts)
+        or not (card.embedding and texts)
     ):
         raise ArtefactError(
             f"{model}: its signature {PACKED_SIGNATURE} has inputs {_describe(inputs)} and outputs "

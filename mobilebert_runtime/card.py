@@ -40,10 +40,11 @@ from mobilebert_runtime.length_shift import LengthShift
 
 # Format 1 knew one sequence length; it is still read, as a single bucket without a signature name. Format 2
 # had no length shift, format 3 no task but matching with a softmax over a BERT's WordPiece: their readers
-# would give other scores, so they must not take a later format for their own. Format 4 knew no spelling; it
-# is still written where a card has none. Formats 5 and 6 corrected by other rules and are not read.
-FORMAT, FORMAT_WITHOUT_SPELLING, OTHER_RULES = 7, 4, (5, 6)
-READABLE_FORMATS = (1, 2, 3, 4, 7)
+# would give other scores, so they must not take a later format for their own. Format 4 knew no spelling,
+# format 7 no order of texts; they are still written where a card has none. Formats 5 and 6 corrected by other
+# rules and are not read.
+FORMAT, SPELLING_FORMAT, PLAIN_FORMAT, OTHER_RULES = 8, 7, 4, (5, 6)
+READABLE_FORMATS = (1, 2, 3, 4, 7, 8)
 CARD_FILE = "io.json"
 CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
@@ -124,6 +125,11 @@ class ArtefactCard:
             raise CardError(f"inputs are not {', '.join(INPUT_NAMES)}, the last where the network has types")
         if self.tokenizer.spelling and self.task in SPANS:
             raise CardError(f"tokenizer spelling does not fit {self.task}, whose answers are characters")
+        if self.tokenizer.sort_texts and (self.task != MATCHING or self.embedding is not None):
+            raise CardError(
+                f"tokenizer sort_texts does not fit {self.task}"
+                f"{' by vectors, which reads each text by itself' if self.task == MATCHING else ''}"
+            )
         if (self.stride is None) is (self.task == QUESTION_ANSWERING):
             raise CardError(f"context stride is {self.stride!r}, which does not fit {self.task}")
         if self.stride is not None and not 0 <= self.stride < self.seq_len:
@@ -169,9 +175,10 @@ class ArtefactCard:
         """Does the order of a pair's texts make no difference to a matcher's logits?
 
         A matcher that returns the vector of its first text reads each text by itself and compares the two: an
-        embedding matcher, whose head is symmetric. All other matchers are cross-encoders.
+        embedding matcher, whose head is symmetric. All other matchers are cross-encoders, which read both
+        texts in the given order unless their tokenizer sorts them.
         """
-        return self.task == MATCHING and self.embedding is not None
+        return self.task == MATCHING and (self.embedding is not None or self.tokenizer.sort_texts)
 
     @property
     def files(self) -> set[str]:
@@ -200,13 +207,14 @@ class ArtefactCard:
         return self.length_shift.of(pairs) if self.length_shift else [0.0] * len(pairs)
 
     def to_json(self) -> dict[str, Any]:
-        """The io.json object of the oldest format that says it all, 4 or 7.
+        """The io.json object of the oldest format that says it all: 4, 7 or 8.
 
         Raises:
             ArtefactError: the card was read from an older one, which does not say how texts are padded.
         """
+        known = SPELLING_FORMAT if self.tokenizer.spelling else PLAIN_FORMAT
         return {
-            "format": FORMAT if self.tokenizer.spelling else FORMAT_WITHOUT_SPELLING,
+            "format": FORMAT if self.tokenizer.sort_texts else known,
             "task": self.task,
             "target": self.target,
             "quant": self.quant,

@@ -101,6 +101,7 @@ class TokenizerCard:
     pad_id: int | None = None  # None in formats 1 to 3, which leave it to tokenizer.json
     template: Template = BERT_TEMPLATE
     spelling: bool = False  # words are corrected by spelling.txt first (`SpellingCorrector`)
+    sort_texts: bool = False  # that text of a pair is read first whose token ids come first (`PairTokenizer`)
 
     def __post_init__(self) -> None:
         if self.kind not in TOKENIZER_KINDS:
@@ -117,14 +118,14 @@ class TokenizerCard:
         return (*files, SPELLING_FILE) if self.spelling else files
 
     def to_json(self, truncation: str) -> dict[str, Any]:
-        """The object of format 4, and of format 7 with `spelling`.
+        """The object of format 4, of format 7 with `spelling`, of format 8 with `sort_texts`.
 
         Raises:
             ArtefactError: the pad id is unknown.
         """
         if self.pad_id is None:
             raise CardError("tokenizer has no pad_id; take it from tokenizer.json")
-        return {
+        card = {
             "kind": self.kind,
             "file": TOKENIZER_FILE,
             "vocab": VOCABULARY_FILE if VOCABULARY_FILE in self.files else None,
@@ -132,8 +133,12 @@ class TokenizerCard:
             "truncation": truncation,
             "pad_id": self.pad_id,
             "template": {name: items and list(items) for name, items in asdict(self.template).items()},
-            **({"spelling": SPELLING_FILE} if self.spelling else {}),
         }
+        if self.spelling or self.sort_texts:
+            card["spelling"] = SPELLING_FILE if self.spelling else None
+        if self.sort_texts:
+            card["sort_texts"] = True
+        return card
 
 
 BERT_TOKENIZER = TokenizerCard()
@@ -157,12 +162,15 @@ def read_tokenizer(fields: Fields, version: int, truncation: str) -> TokenizerCa
             _read_items(templates, "single"),
             None if templates.take("pair", list, type(None)) is None else _read_items(templates, "pair"),
         ),
-        spelling=version > 4,
+        spelling=version == 7 or (version > 7 and found.take("spelling", str, type(None)) is not None),
+        sort_texts=version > 7,
     )
     expected = card.to_json(truncation)
-    for name in ("file", "vocab", "truncation", *(["spelling"] if card.spelling else [])):
+    for name in ("file", "vocab", "truncation", *(["spelling"] if version > 4 else [])):
         if found.take(name, str, type(None)) != expected[name]:
             raise fields.fault(f"tokenizer {name} is {found.data[name]!r:.60}, not {expected[name]!r}")
+    if card.sort_texts and not found.take("sort_texts", bool):
+        raise fields.fault("tokenizer sort_texts is false, which format 8 is not for")
     return card
 
 

@@ -27,10 +27,11 @@ class Matcher(ArtefactModel):
 
         The score of a network for regression is its value itself.
 
-        A cross-encoder reads a before b, so that (a, b) and (b, a) score a little differently. With
-        `symmetric` the result is the mean over both orders: the same for both, at up to twice the time. Of an
-        embedding matcher it is the score of the order in which the texts sort, at no more time: there both
-        orders agree up to float rounding, and where an odd token of two long texts of equal length is cut.
+        A cross-encoder reads a before b, so that (a, b) and (b, a) score a little differently, unless its
+        tokenizer sorts the two. With `symmetric` the result is the mean over both orders: the same for both,
+        at up to twice the time. Where the card is `symmetric` it is the score of the order in which the texts
+        sort, at no more time: both orders of an embedding matcher agree up to float rounding, but where an
+        odd token of two long texts of equal length is cut.
         """
         check_texts(pairs, 2)
         shift = self.card.shift(pairs)  # the same for both orders

@@ -30,7 +30,9 @@ class PairTokenizer:
     """Encodes texts and pairs by the template of their tokenizer, such as [CLS] a [SEP] b [SEP].
 
     Too many tokens are truncated, those of the longer text first. With a `spelling`, what `ids` reads is
-    corrected by it; `spans` and `windows` report characters and read texts as they are.
+    corrected by it; `spans` and `windows` report characters and read texts as they are. With `sort_texts`,
+    `ids` puts that text of a pair first whose token ids come first, as words do in a dictionary: either order
+    of the two gives the same ids.
     """
 
     def __init__(
@@ -39,6 +41,8 @@ class PairTokenizer:
         pad: str | int | None = None,
         max_length: int | None = None,
         spelling: SpellingCorrector | None = None,
+        *,
+        sort_texts: bool = False,
     ) -> None:
         # Nothing is changed from here on, so that many threads may encode at once.
         tokenizer.no_padding()
@@ -50,6 +54,7 @@ class PairTokenizer:
         self.max_length = max_length  # tokens that the model directory allows, where it says
         self.pad_id = _pad_id(tokenizer, pad)
         self.spelling = spelling
+        self.sort_texts = sort_texts
 
     @classmethod
     def load(cls, directory: str | Path) -> PairTokenizer:
@@ -65,7 +70,11 @@ class PairTokenizer:
         except ArtefactError as error:
             raise ModelError(str(error)) from None
         return cls.read(
-            folder / TOKENIZER_FILE, settings.get("pad_token"), settings.get("max_length"), spelling
+            folder / TOKENIZER_FILE,
+            settings.get("pad_token"),
+            settings.get("max_length"),
+            spelling,
+            sort_texts=settings.get("sort_texts", False),
         )
 
     @classmethod
@@ -75,6 +84,8 @@ class PairTokenizer:
         pad: str | int | None = None,
         max_length: int | None = None,
         spelling: SpellingCorrector | None = None,
+        *,
+        sort_texts: bool = False,
     ) -> PairTokenizer:
         """Read a tokenizer.json.
 
@@ -83,6 +94,7 @@ class PairTokenizer:
             pad: token or id that pads texts; by default [PAD] or <pad>.
             max_length: tokens that the model takes.
             spelling: by which texts are corrected.
+            sort_texts: whether the texts of a pair are read in an order of their own.
 
         Raises:
             ModelError: the file is missing or damaged, or has no such token.
@@ -90,7 +102,7 @@ class PairTokenizer:
         if not path.is_file():
             raise ModelError(f"{path}: no such file; a model or artefact directory holds {TOKENIZER_FILE}")
         try:
-            return cls(Tokenizer.from_file(str(path)), pad, max_length, spelling)
+            return cls(Tokenizer.from_file(str(path)), pad, max_length, spelling, sort_texts=sort_texts)
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
         except BaseException as error:  # the library raises bare Exception for a damaged file
@@ -146,6 +158,8 @@ class PairTokenizer:
             if len(texts) == 1:
                 encoded.append(self._single.fill([tokens[0][: max_len - self._single.size]]))
             else:
+                if self.sort_texts:  # two that differ only beyond `max_len` are one and the same
+                    tokens = sorted(ids[:max_len] for ids in tokens)
                 room = max_len - self._pair.size
                 lengths = self._longest_first(texts, [len(ids) for ids in tokens], room)
                 encoded.append(self._pair.fill([ids[:n] for ids, n in zip(tokens, lengths)]))
@@ -209,14 +223,15 @@ class PairTokenizer:
         """How many tokens of each text stay: the longer loses first, then both; the odd one is the longer's.
 
         Args:
-            texts: a and b.
+            texts: a and b, where they are not sorted.
             found: their tokens, exact below `room`.
             room: tokens that both together may have.
         """
         shorter, half = min(found), room // 2
         if shorter <= half:
             return (found[0], room - found[0]) if found[0] == shorter else (room - found[1], found[1])
-        return (room - half, half) if room % 2 and self._longer(*texts) else (half, room - half)
+        longer = room % 2 and (found[0] > found[1] if self.sort_texts else self._longer(*texts))
+        return (room - half, half) if longer else (half, room - half)
 
     def _longer(self, a: str, b: str) -> bool:
         """Has text a more tokens than text b? Both are read side by side until one of them ends."""

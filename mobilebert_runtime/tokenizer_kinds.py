@@ -17,7 +17,8 @@ from mobilebert_runtime.errors import ModelError
 LONGEST_WORD = 100
 # What transformers writes where a model has no limit is 10³⁰.
 NO_LIMIT = 1_000_000
-CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json")
+CONFIG_FILE = "tokenizer_config.json"
+CONFIG_FILES = (CONFIG_FILE, "special_tokens_map.json")
 
 
 def kind_of(tokenizer: Tokenizer) -> str | None:
@@ -72,10 +73,10 @@ def read_settings(directory: Path) -> dict[str, Any]:
     """What the configs of a model directory say of its tokenizer; the first file that names a thing counts.
 
     Returns:
-        `pad_token` and `max_length` (tokens), where they are said.
+        `pad_token`, `max_length` (tokens) and `sort_texts` (`PairTokenizer`), where they are said.
 
     Raises:
-        ModelError: a file is damaged.
+        ModelError: a file is damaged, or `sort_texts` is neither true nor false.
     """
     found: dict[str, Any] = {}
     for name in CONFIG_FILES:
@@ -94,4 +95,8 @@ def read_settings(directory: Path) -> dict[str, Any]:
             found.setdefault("pad_token", pad)
         if isinstance(longest, (int, float)) and 0 < longest < NO_LIMIT:
             found.setdefault("max_length", int(longest))
+        if "sort_texts" in data:
+            if not isinstance(data["sort_texts"], bool):
+                raise ModelError(f"{path}: sort_texts is {data['sort_texts']!r:.60}, neither true nor false")
+            found.setdefault("sort_texts", data["sort_texts"])
     return found

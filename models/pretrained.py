@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
+from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE
 from models.checkpoint_names import our_tensors, published_name
 from models.config import EncoderConfig
 from models.eight_bit import pack, unpack
@@ -172,8 +173,8 @@ def save_pretrained(
     Args:
         model: an encoder or one of the heads.
         directory: where to.
-        tokenizer_from: directory whose vocab.txt (or spiece.model), tokenizer.json and, where it has one,
-            spelling.txt are copied.
+        tokenizer_from: directory whose vocab.txt (or spiece.model), tokenizer.json and, where it has them,
+            tokenizer_config.json and spelling.txt are copied.
         settings: decision settings of a matcher.
         half: store float16.
         eight_bit: store matrices as `models.eight_bit` does, which only `load_pretrained` reads.
@@ -198,8 +199,9 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
                 f"{source / name}: no such file; a model directory needs vocab.txt and tokenizer.json"
             )
         shutil.copyfile(source / name, directory / name)
-    if (source / SPELLING_FILE).is_file():
-        shutil.copyfile(source / SPELLING_FILE, directory / SPELLING_FILE)
+    for name in (CONFIG_FILE, SPELLING_FILE):
+        if (source / name).is_file():
+            shutil.copyfile(source / name, directory / name)
 
 
 def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, problem_type: str | None) -> None:

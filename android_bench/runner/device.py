@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from android_bench import machine, worker
+from mobilebert_runtime.artefact import read_tokenizer
 from mobilebert_runtime.card import check_checksums, read_card
 from mobilebert_runtime.matcher import Matcher, positive_probability
-from mobilebert_runtime.tokenizer import PairTokenizer
 
 SENTINEL = "MOBILEBERT-END"
 
@@ -56,9 +56,8 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
         inputs: Any = pairs
         if task["mode"] == "padded":
             inputs = str(Path(scratch) / "inputs.npz")
-            encoded: dict[str, Any] = dict(
-                PairTokenizer.load(folder).encode(pairs, read_card(folder).seq_len)
-            )
+            card = read_card(folder)
+            encoded: dict[str, Any] = dict(read_tokenizer(folder, card).encode(pairs, card.seq_len))
             np.savez(inputs, **encoded)
         work = {"slowdown": 0.0, **task, "inputs": inputs}
         return result | {"record": worker.session(work)}

@@ -34,10 +34,10 @@ from mobilebert_export import samples
 from mobilebert_export.decision_changes import compare_decisions
 from mobilebert_export.loading import load_source
 from mobilebert_export.verification import reference_logits
+from mobilebert_runtime.artefact import read_tokenizer
 from mobilebert_runtime.card import ArtefactCard, read_card, read_recipe
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
-from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.recipes import Tolerance
 from studies.common import cpuid_mask
 from studies.common.markdown import NONE, table, with_interval
@@ -134,7 +134,7 @@ def _loading(model: Path) -> Path:
 
 def answers(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: int) -> Floats:
     """Logits (≤ `SHARD`, labels) of the pairs from `start` on, computed there once."""
-    kept = _kept(folder, place, start, len(pairs))
+    kept = _kept(folder, place, pairs, start)
 
     def compute() -> Json:
         task = kept.with_suffix(".task")
@@ -164,11 +164,13 @@ def answers(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: i
     return np.array(recorded(kept, compute)["logits"], np.float32)
 
 
-def _kept(folder: Path, place: str, start: int, count: int) -> Path:
-    """Where the answers to a shard are kept; each file, processor and length of a shard has its own."""
+def _kept(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: int) -> Path:
+    """Where the answers to a shard are kept: by the file, what it reads, the processor and the shard."""
+    part = pairs[start : start + SHARD]
     model = file_sha256(folder / read_card(folder).model_file)[:12]
     where = place if place in EMULATED else f"{place}-{machine.describe()['id']}"
-    path = FOLDER / model / where / f"{start}-{min(start + SHARD, count)}.json"
+    read = _read(encode(folder, part))
+    path = FOLDER / model / where / f"{start}-{start + len(part)}-{read}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -177,14 +179,24 @@ def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     """PyTorch's logits (N, labels) for the weights that an artefact was made from, computed once for both."""
     made = read_recipe(folder)
     weights = str(made["model"]["sha256"])[:12]
-    encoded = PairTokenizer.load(folder).encode(pairs, read_card(folder).seq_len)
-    read = values_hash((), encoded["input_ids"])[:12]  # spelling may be read another way
-    path = FOLDER / f"pytorch-{weights}-{read}.json"
+    encoded = encode(folder, pairs)
+    path = FOLDER / f"pytorch-{weights}-{_read(encoded)}.json"
 
     def compute() -> Json:
         return {"logits": reference_logits(load_source(made, folder, None).network, encoded).tolist()}
 
     return np.array(recorded(path, compute)["logits"], np.float32)
+
+
+def encode(folder: Path, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.int32]]:
+    """What an artefact's network reads, int32 (N, S) by input name."""
+    card = read_card(folder)
+    return read_tokenizer(folder, card).encode(pairs, card.seq_len)
+
+
+def _read(encoded: dict[str, NDArray[np.int32]]) -> str:
+    """What was read, for a file's name: a tokenizer may correct and order texts another way."""
+    return values_hash((), encoded["input_ids"])[:12]
 
 
 def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected: Floats) -> Json | None:
@@ -205,7 +217,7 @@ def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected
     loading = _loading(folder / card.model_file)
     if place == OLDEST and loading.is_file() and (refused := read_json(loading)["refused"]):
         return row | {"refused": refused}
-    shards = kept_shards(folder, place, len(pairs))
+    shards = kept_shards(folder, place, pairs)
     if not shards:
         return None
     found = _logits(shards)
@@ -215,7 +227,7 @@ def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected
     others = {
         other: _logits(kept)
         for other in PLACES
-        if other != place and (kept := kept_shards(folder, other, len(pairs)))
+        if other != place and (kept := kept_shards(folder, other, pairs))
     }
     here = found if place == HERE else others.get(HERE, found[:0])[: len(found)]
     return row | {
@@ -231,9 +243,9 @@ def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected
     }
 
 
-def kept_shards(folder: Path, place: str, count: int) -> list[Json]:
+def kept_shards(folder: Path, place: str, pairs: Sequence[tuple[str, str]]) -> list[Json]:
     """The shards from the first pair on that were answered there, without a gap."""
-    paths = [_kept(folder, place, start, count) for start in range(0, count, SHARD)]
+    paths = [_kept(folder, place, pairs, start) for start in range(0, len(pairs), SHARD)]
     return [read_json(path) for path in itertools.takewhile(Path.is_file, paths)]
 
 

@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,14 +44,40 @@ def write(folder, name, rows):
     (folder / name).write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
 
 
-def pair_rows():
-    tokenizer = PairTokenizer.load(MINILM)
+def pair_rows(*, sort_texts):
     lines = fuzzed_lines(PAIRS, seed=7)
+    tokenizer = PairTokenizer.read(MINILM / "tokenizer.json", sort_texts=sort_texts)
+    alike = [("moon " * 99 + "x", "moon " * 99), ("moon " * 99, "moon " * 99 + "x")]
     rows = []
     for length in (3, 16, 33, 96):
-        pairs = list(zip(lines, reversed(lines), strict=True))[length % 4 :: 4]
+        pairs = [*alike, *list(zip(lines, reversed(lines), strict=True))[length % 4 :: 4]]
         for (a, b), (ids, types) in zip(pairs, tokenizer.ids(pairs, length), strict=True):
             rows.append({"a": a, "b": b, "length": length, "ids": ids, "types": types})
+    return rows
+
+
+def sorted_card_rows():
+    """Cards of matchers that sort their texts, and what is said of bad ones (None of good ones)."""
+    base = ArtefactCard(
+        target="tflite",
+        quant="int8",
+        model_file="model.tflite",
+        buckets=(Bucket(16),),
+        labels=("different", "same"),
+        attention_mask_value=-60.0,
+        minimum_runtime={"tflite": "2.14"},
+        tokenizer=TokenizerCard(pad_id=0, sort_texts=True),
+    )
+    good = base.to_json()
+    spelling = replace(base, tokenizer=replace(base.tokenizer, spelling=True)).to_json()
+    rows = [{"card": card, "says": None, "spelling": card is spelling} for card in (good, spelling)]
+    vectors = {"embedding": {"size": 4, "normalized": True}}
+    for change, says in (
+        ({"tokenizer": good["tokenizer"] | {"sort_texts": False}}, "sort_texts is not true"),
+        ({"task": "text-classification"}, "sort_texts does not fit text-classification"),
+        (vectors, "sort_texts does not fit text-matching by vectors"),
+    ):
+        rows.append({"card": good | change, "says": says, "spelling": False})
     return rows
 
 
@@ -213,12 +240,14 @@ def decision_rows():
 def golden(tmp_path_factory):
     folder = tmp_path_factory.mktemp("golden")
     write_golden(folder / "tokenizers")
-    write(folder, "pairs.json", pair_rows())
+    write(folder, "pairs.json", pair_rows(sort_texts=False))
+    write(folder, "sorted_pairs.json", pair_rows(sort_texts=True))
     write(folder, "normalized.json", normalized_rows())
     write(folder, "statistics.json", statistics_rows())
     with pytest.MonkeyPatch.context() as monkeypatch:
         write(folder, "warmup.json", warmup_rows(monkeypatch))
     write(folder, "decisions.json", decision_rows())
+    write(folder, "sorted_cards.json", sorted_card_rows())
     write_spelling(folder)
     return folder
 
@@ -254,7 +283,7 @@ def test_java_core_equals_python_on_the_jvm(classes, golden, junit, capsys):
     report = java.run_junit(TESTS, path, {"golden": golden})
     with capsys.disabled():  # docs/reliability.md shows them
         print(*re.findall(r"\d+ decisions from .*", report), sep="\n")
-    assert passed(report) == 34
+    assert passed(report) == 36
 
 
 def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
@@ -269,7 +298,7 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     java.undex(dex, jar, enjarify)
     assert "mobilebert/runtime/WordPiece.class" in zipfile.ZipFile(jar).namelist()
     report = java.run_junit(TESTS, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
-    assert passed(report) == 34
+    assert passed(report) == 36
 
 
 def test_the_tables_are_what_the_installed_tokenizer_says():

@@ -20,13 +20,14 @@ import java.util.regex.Pattern;
 public final class ArtefactCard {
   /**
    * Format 1 knew one sequence length and no name for it, format 2 no length shift, format 3 one task, format 4 no
-   * spelling. Formats 5 and 6 corrected by other rules and are not read.
+   * spelling, format 7 no order of texts. Formats 5 and 6 corrected by other rules and are not read.
    */
   private static final int OLDEST_FORMAT = 1;
 
   private static final int SHIFT_FORMAT = 3;
   private static final int TASKS_FORMAT = 4;
-  private static final int NEWEST_FORMAT = 7;
+  private static final int SPELLING_FORMAT = 7;
+  private static final int NEWEST_FORMAT = 8;
 
   private static final int LEAST_TOKENS = 3;
   private static final int MOST_TOKENS = 1 << 16;
@@ -86,7 +87,7 @@ public final class ArtefactCard {
 
   private ArtefactCard(Fields fields) throws IOException {
     int format = fields.whole("format", OLDEST_FORMAT, NEWEST_FORMAT);
-    if (format > TASKS_FORMAT && format < NEWEST_FORMAT) {
+    if (format > TASKS_FORMAT && format < SPELLING_FORMAT) {
       throw fields.fault("format is " + format + ", whose spelling rule was another");
     }
     boolean old = format < TASKS_FORMAT;
@@ -116,9 +117,14 @@ public final class ArtefactCard {
     stride = answers ? fields.object("context").whole("stride", 0, seqLen - 1) : 0;
     String truncation = answers ? "only_second" : "longest_first";
     tokenizer =
-        old ? TokenizerCard.readOld(fields) : TokenizerCard.read(fields, truncation, format == NEWEST_FORMAT);
+        old
+            ? TokenizerCard.readOld(fields)
+            : TokenizerCard.read(fields, truncation, format >= SPELLING_FORMAT, format == NEWEST_FORMAT);
     if (tokenizer.spelling && (answers || task == Task.TOKEN_CLASSIFICATION)) {
       throw fields.fault("tokenizer spelling does not fit " + task.id + ", whose answers are characters");
+    }
+    if (tokenizer.sortTexts && (task != Task.TEXT_MATCHING || embeddingSize > 0)) {
+      throw fields.fault("tokenizer sort_texts does not fit " + task.id + (decision == null ? "" : " by vectors"));
     }
     if (texts == 2 && tokenizer.pair == null) {
       throw fields.fault("template pair is null, and an input has 2 texts");
@@ -141,10 +147,11 @@ public final class ArtefactCard {
 
   /**
    * Does the order of a pair's texts make no difference to a matcher's logits? One that returns the vector of its
-   * first text reads each text by itself, and its head is symmetric; all others are cross-encoders.
+   * first text reads each text by itself, and its head is symmetric; all others are cross-encoders, which read both
+   * texts in the given order unless their tokenizer sorts them.
    */
   boolean symmetric() {
-    return task == Task.TEXT_MATCHING && embeddingSize > 0;
+    return task == Task.TEXT_MATCHING && (embeddingSize > 0 || tokenizer.sortTexts);
   }
 
   /** Sequence lengths of the buckets, ascending: what {@link TextEncoder#encode} chooses from. */

@@ -56,15 +56,15 @@ public final class Matcher extends Model {
 
   /**
    * Probability of the positive label, in [0, 1]; of a network for regression, its value itself. A cross-encoder reads
-   * a before b, so that (a, b) and (b, a) score a little differently.
+   * a before b, so that (a, b) and (b, a) score a little differently, unless its card says that it sorts the two.
    */
   public float score(@NonNull String textA, @NonNull String textB) {
     return match(textA, textB).score;
   }
 
   /**
-   * The mean over both orders: the same for both, at twice the time. An embedding matcher compares the two in one
-   * order, at no more time: the other gives the same up to float rounding.
+   * The mean over both orders: the same for both, at twice the time. An embedding matcher and one that sorts its texts
+   * compare the two in one order, at no more time: the other gives the same, up to float rounding of the former.
    */
   public float scoreBothWays(@NonNull String textA, @NonNull String textB) {
     if (card.symmetric()) {

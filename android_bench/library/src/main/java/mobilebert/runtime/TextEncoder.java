@@ -22,9 +22,13 @@ public final class TextEncoder {
   /** Null where texts are read as they are. */
   private final SpellingCorrector spelling;
 
+  /** Is that text of a pair read first whose token ids come first, as words do in a dictionary? */
+  private final boolean sortTexts;
+
   TextEncoder(Tokenizer tokenizer, TokenizerCard card, SpellingCorrector spelling) throws IOException {
     this.tokenizer = tokenizer;
     this.spelling = spelling;
+    sortTexts = card.sortTexts;
     Integer known = card.padId >= 0 ? (Integer) card.padId : tokenizer.id("[PAD]");
     if (known == null || !tokenizer.hasId(known)) {
       throw new IOException("tokenizer.json has no token that pads texts, as io.json says; export the artefact again");
@@ -101,8 +105,25 @@ public final class TextEncoder {
     String[] texts = read(textA, textB);
     int[] a = tokenizer.tokens(texts[0]).ids();
     int[] b = textB == null ? NONE : tokenizer.tokens(texts[1]).ids();
+    if (sortTexts && textB != null) { // two that differ only beyond the longest length are one and the same
+      int longest = lengths[lengths.length - 1];
+      int[] first = Arrays.copyOf(a, Math.min(a.length, longest));
+      int[] second = Arrays.copyOf(b, Math.min(b.length, longest));
+      boolean swap = comesBefore(second, first);
+      a = swap ? second : first;
+      b = swap ? first : second;
+    }
     int[] kept = keep(a.length, b.length, room(template, lengths));
     return fill(template, a, kept[0], b, 0, kept[1], lengths);
+  }
+
+  /** Does a row of ids come before another one in a dictionary? */
+  private static boolean comesBefore(int[] row, int[] other) {
+    int same = 0;
+    while (same < row.length && same < other.length && row[same] == other[same]) {
+      same++;
+    }
+    return same < other.length && (same == row.length || row[same] < other[same]);
   }
 
   /** A pair, or one text where the other is null, with its spelling corrected. */

@@ -26,6 +26,9 @@ final class TokenizerCard {
   /** Are words corrected by spelling.txt first? */
   final boolean spelling;
 
+  /** Is that text of a pair read first whose token ids come first? */
+  final boolean sortTexts;
+
   /** Reads the object of formats 1 to 3, which know a BERT's WordPiece alone. */
   static TokenizerCard readOld(Fields fields) throws IOException {
     boolean lowercase = fields.object("tokenizer").truth("lowercase");
@@ -35,11 +38,12 @@ final class TokenizerCard {
     expected.put("lowercase", lowercase);
     expected.put("truncation", "longest_first");
     fields.expect("tokenizer", expected);
-    return new TokenizerCard(WORDPIECE, lowercase, -1, Template.BERT_SINGLE, Template.BERT_PAIR, false);
+    return new TokenizerCard(WORDPIECE, lowercase, -1, Template.BERT_SINGLE, Template.BERT_PAIR, false, false);
   }
 
-  /** Reads the object of format 4, or of format 7, which has a spelling. */
-  static TokenizerCard read(Fields fields, String truncation, boolean spelling) throws IOException {
+  /** Reads the object of format 4; of format 7, which has a spelling; of format 8, which may, and sorts texts. */
+  static TokenizerCard read(Fields fields, String truncation, boolean knowsSpelling, boolean sortTexts)
+      throws IOException {
     Fields found = fields.object("tokenizer");
     String kind = found.text("kind");
     boolean wordPiece = kind.equals(WORDPIECE);
@@ -57,22 +61,33 @@ final class TokenizerCard {
     found.expect("file", "tokenizer.json");
     found.expect("vocab", wordPiece ? "vocab.txt" : null);
     found.expect("truncation", truncation);
+    boolean spelling = knowsSpelling && !(sortTexts && found.isNull("spelling"));
+    if (sortTexts) {
+      found.expect("sort_texts", true);
+    }
     if (spelling) {
       found.expect("spelling", "spelling.txt");
       if (!lowercase) {
         throw found.fault("spelling does not fit a tokenizer that keeps capitals");
       }
     }
-    return new TokenizerCard(kind, lowercase, padId, single, pair, spelling);
+    return new TokenizerCard(kind, lowercase, padId, single, pair, spelling, sortTexts);
   }
 
   private TokenizerCard(
-      String kind, boolean lowercase, int padId, Template single, Template pair, boolean spelling) {
+      String kind,
+      boolean lowercase,
+      int padId,
+      Template single,
+      Template pair,
+      boolean spelling,
+      boolean sortTexts) {
     this.kind = kind;
     this.lowercase = lowercase;
     this.padId = padId;
     this.single = single;
     this.pair = pair;
     this.spelling = spelling;
+    this.sortTexts = sortTexts;
   }
 }

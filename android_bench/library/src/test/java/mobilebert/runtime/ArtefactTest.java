@@ -69,13 +69,29 @@ public final class ArtefactTest {
       Files.writeText(new File(folder, "io.json"), Json.write(card));
       assertTrue(lengths, messageOf(folder, false).contains("export the artefact again"));
     }
-    card.put("format", 8);
+    card.put("format", 9);
     Files.writeText(new File(folder, "io.json"), Json.write(card));
-    assertTrue(messageOf(folder, false).contains("format is not from 1 to 7"));
+    assertTrue(messageOf(folder, false).contains("format is not from 1 to 8"));
     for (int format : new int[] {5, 6}) {
       card.put("format", format);
       Files.writeText(new File(folder, "io.json"), Json.write(card));
       assertTrue(messageOf(folder, false).contains("format is " + format + ", whose spelling rule was another"));
+    }
+  }
+
+  @Test
+  public void anOrderOfTextsIsReadWhereItFits() throws Exception {
+    for (Map<String, Object> row : Golden.rows("sorted_cards.json")) {
+      File folder = temporary.newFolder();
+      Files.writeText(new File(folder, "io.json"), Json.write(row.get("card")));
+      String says = (String) row.get("says");
+      if (says == null) {
+        assertTrue(ArtefactCard.read(folder).tokenizer.sortTexts);
+        assertTrue(ArtefactCard.read(folder).symmetric());
+        assertEquals(row.get("spelling"), ArtefactCard.read(folder).tokenizer.spelling);
+      } else {
+        assertTrue(says, messageOf(folder, false).contains(says));
+      }
     }
   }
 

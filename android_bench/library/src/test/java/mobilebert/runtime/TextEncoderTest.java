@@ -23,14 +23,26 @@ public final class TextEncoderTest {
   }
 
   private static TextEncoder encoder() throws Exception {
-    TokenizerCard card = Cards.tokenizer("wordpiece", "true");
+    return encoder(false);
+  }
+
+  private static TextEncoder encoder(boolean sortTexts) throws Exception {
+    TokenizerCard card = Cards.tokenizer("wordpiece", "true", sortTexts);
     return new TextEncoder(Tokenizer.read(Golden.file("tokenizers/wordpiece"), card), card, null);
   }
 
   @Test
   public void pairsEqualThePythonTokenizer() throws Exception {
-    TextEncoder encoder = encoder();
-    List<Map<String, Object>> rows = Golden.rows("pairs.json");
+    compare(encoder(), "pairs.json");
+  }
+
+  @Test
+  public void sortedPairsEqualThePythonTokenizer() throws Exception {
+    compare(encoder(true), "sorted_pairs.json");
+  }
+
+  private static void compare(TextEncoder encoder, String vectors) throws Exception {
+    List<Map<String, Object>> rows = Golden.rows(vectors);
     assertTrue("too few vectors: " + rows.size(), rows.size() >= 3000);
     for (Map<String, Object> row : rows) {
       int length = (int) Golden.number(row.get("length"));
