@@ -51,8 +51,8 @@ CLINC = "intents/clinc150/train.tsv"
 WIKIPEDIA, READ = "corpora/wiki-core-lead7k.txt.xz", 4_000_000  # characters of it
 SAME, DIFFERENT = 4.0, -4.0  # log-odds of a text beside itself and beside another word or number
 MISSPELT = 0.5  # share of the pairs that are read misspelt, in one text or in both
-# Texts beside themselves, of each kind; words and numbers as often beside others, numbers beside near ones.
-WORDS, NUMBERS, SYMBOLS, REQUESTS, QUESTIONS, SENTENCES = 1500, 800, 300, 1000, 2000, 3000
+# Texts beside themselves, of each kind; words and numbers also beside others, numbers beside near ones.
+WORDS, NUMBERS, SYMBOLS, REQUESTS, QUESTIONS, SENTENCES = 2300, 2400, 300, 3000, 8000, 6000
 MINIMAL = 400  # minimal pairs of each kind from templates, and as many of questions
 SYMBOLS_FROM = 0x2190  # arrows to dingbats; the emoji of the tests are others
 
@@ -147,8 +147,9 @@ def made_pairs(shared: Path, questions: list[str], draw: random.Random) -> tuple
     said = draw.sample(said, min(SENTENCES, len(said)))
     texts = [*words, *numbers, *symbols, *requests, *questions, *said]
     others = [pair for kind in (words, numbers) for pair in zip(kind, kind[1:] + kind[:1], strict=True)]
-    others += [_near_numbers(draw) for _ in range(NUMBERS)]
-    others = [(a, b) for a, b in others if a != b]
+    near = [_near_numbers(draw) for _ in range(NUMBERS)]
+    texts += [one for pair in near for one in pair]  # or numbers that are often in such pairs look different
+    others = [(a, b) for a, b in others + near if a != b]
     told = np.repeat([SAME, DIFFERENT], [len(texts), len(others)])
     return [*((text, text) for text in texts), *others], told
 

@@ -78,7 +78,7 @@ def _probe(records: ShipRecords) -> Iterator[tuple[str, str]]:
 
 
 def _swap(records: ShipRecords) -> Iterator[tuple[str, str]]:
-    for name in (name + way for name in STUDENTS for way in ("", ".symmetric")):
+    for name in STUDENTS:
         rows = records.invariances.get(name, {}).get("perturbations", [])
         median = next((row["median"] for row in rows if row["name"] == "swap" and row["changed"]), None)
         yield f"{TITLES[name]}: a and b swapped, median |Δ score|", with_interval(median, None, 4)

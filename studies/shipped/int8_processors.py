@@ -209,6 +209,7 @@ def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected
         "artefact": folder.name,
         "model": made["model"]["name"],
         "recipe": made["recipe"]["name"],
+        "as_convolutions": made["recipe"].get("as_convolutions", False),
         "model_sha256": file_sha256(folder / card.model_file),
         "target": card.target,
         "place": place,
@@ -299,14 +300,15 @@ Beside PyTorch in float on {count:,} generated pairs, the first of them where em
 each in its own length bucket. Δlogit is the larger of a pair's two; "to here" is the largest
 difference from this processor's logits; "same bits as" names places that gave the row's pairs the very same
 logits. Asked: agreement of at least {AGREEMENT}, p99 of at most {P99}. Emulated processors run
-the runtimes' real kernels in qemu.
+the runtimes' real kernels in qemu. Files of convolutions are those of `--minimum-runtime 2.14`.
 
 {table((*head, "holds"), lines)}
 {refused}"""
 
 
 def _file(row: Json) -> str:
-    return f"{row['model']}, {'TFLite' if row['target'] == 'tflite' else 'ONNX'}"
+    kind = {"tflite": "TFLite", "onnx": "ONNX"}[row["target"]]
+    return f"{row['model']}, {kind}{' of convolutions' if row.get('as_convolutions') else ''}"
 
 
 def _place(row: Json) -> str:

@@ -146,8 +146,7 @@ class ShipRecords:
             *(f"{name}.{QQP}" for name in OTHERS),
         ]
         absent = [key for key in wanted if self.test(key.rpartition(".")[0], key.rpartition(".")[2]) is None]
-        moved = (*OURS, *(f"{name}.symmetric" for name in STUDENTS))
-        absent += [f"{name}.{INVARIANCES}" for name in moved if name not in self.invariances]
+        absent += [f"{name}.{INVARIANCES}" for name in OURS if name not in self.invariances]
         absent += [] if self.latencies else ["latency"]
         return absent + ([] if self.speed else ["speed"])
 

@@ -12,7 +12,7 @@ from mobilebert_export.loading import load_source
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.matcher import Matcher
 from studies.shipped import int8_processors as study
-from tests.helpers.small_matcher import artefact, model_directory
+from tests.helpers.small_matcher import artefact, model_directory, report
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +95,7 @@ def test_a_row_names_the_places_that_gave_its_pairs_the_same_logits(kept, monkey
     here, oldest = json.loads(out.with_suffix(".json").read_text())["rows"]
     assert oldest["same_answers"] == [study.HERE]
     assert here["same_answers"] == [], "it has two pairs of these four"
-    shard = next((kept / "kept").rglob(f"{study.OLDEST}-*/0-2.json"))
+    shard = next((kept / "kept").rglob(f"{study.OLDEST}-*/0-2-*.json"))
     answer = json.loads(shard.read_text())
     answer["logits"][1][0] += 1e-6
     shard.write_text(json.dumps(answer))
@@ -113,3 +113,11 @@ def test_logits_of_pytorch_are_those_of_what_is_read(kept):
 def test_an_unknown_processor_is_refused(kept):
     with pytest.raises(OptionError, match="'pentium'"):
         study.main([artefact("onnx", "int8")], kept / "table", ["pentium"])
+
+
+def test_a_file_for_the_oldest_runtime_is_told_from_the_usual_one(kept):
+    folder, out = kept / "oldest", kept / "table"
+    report("tflite", "dynamic", folder, minimum_runtime="2.14")
+    study.main([folder, artefact("tflite", "dynamic")], out, [study.HERE], count=2)
+    names = [study._file(row) for row in json.loads(out.with_suffix(".json").read_text())["rows"]]
+    assert names == [f"{names[1]} of convolutions", names[1]]
