@@ -11,6 +11,7 @@ record of the pairs that are there by then. `--add` keeps an earlier record's ro
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -166,11 +167,10 @@ def answers(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: i
 
 def _kept(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: int) -> Path:
     """Where the answers to a shard are kept: by the file, what it reads, the processor and the shard."""
-    part = pairs[start : start + SHARD]
+    part = tuple(pairs[start : start + SHARD])
     model = file_sha256(folder / read_card(folder).model_file)[:12]
     where = place if place in EMULATED else f"{place}-{machine.describe()['id']}"
-    read = _read(encode(folder, part))
-    path = FOLDER / model / where / f"{start}-{start + len(part)}-{read}.json"
+    path = FOLDER / model / where / f"{start}-{start + len(part)}-{_read(folder, part)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -180,7 +180,7 @@ def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     made = read_recipe(folder)
     weights = str(made["model"]["sha256"])[:12]
     encoded = encode(folder, pairs)
-    path = FOLDER / f"pytorch-{weights}-{_read(encoded)}.json"
+    path = FOLDER / f"pytorch-{weights}-{_read(folder, tuple(pairs))}.json"
 
     def compute() -> Json:
         return {"logits": reference_logits(load_source(made, folder, None).network, encoded).tolist()}
@@ -194,9 +194,10 @@ def encode(folder: Path, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[
     return read_tokenizer(folder, card).encode(pairs, card.seq_len)
 
 
-def _read(encoded: dict[str, NDArray[np.int32]]) -> str:
-    """What was read, for a file's name: a tokenizer may correct and order texts another way."""
-    return values_hash((), encoded["input_ids"])[:12]
+@functools.cache
+def _read(folder: Path, pairs: tuple[tuple[str, str], ...]) -> str:
+    """What is read, for a file's name: a tokenizer may correct and order texts another way."""
+    return values_hash((), encode(folder, pairs)["input_ids"])[:12]
 
 
 def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected: Floats) -> Json | None:
