@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from quantize.tflite_embedding import constant, made, opcode
 from quantize.tflite_graph import TfliteGraph
+from quantize.tflite_parts import constant, made, opcode
 
 # Operators that compute value by value, smaller operands repeated along leading axes.
 _BY_VALUE = ("ADD", "SUB", "MUL", "RELU", "GELU", "TANH", "LOGISTIC")

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from models.word_codes import ENTRIES, WordCodes, can_be_coded, find_codes, group_size, product_codes
-from quantize.tflite_embedding import INT8_LOOKUP, code_of, constant, made, opcode
+from quantize.tflite_embedding import INT8_LOOKUP
+from quantize.tflite_parts import code_of, constant, made, operator
 
 CODED = "coded:"  # the results of lookups in coded tables begin with this while the quantiser works
 
@@ -58,7 +59,7 @@ def _coded_lookup(model: Any, graph: Any, op: Any, words: WordCodes, buffers: li
     """Ids (N,) → codes (N, G) → their places in all codebooks (N·G,) → (N·G, E/G) → the old result."""
     from ai_edge_litert import schema_py_generated as schema
 
-    kind, builtin, options = schema.TensorType, schema.BuiltinOperator, schema.BuiltinOptions
+    kind, builtin = schema.TensorType, schema.BuiltinOperator
     table, result = graph.tensors[op.inputs[1]], graph.tensors[op.outputs[0]]
     count, (entries, groups), size = int(result.shape[0]), words.codes.shape, words.codebook.shape[2]
 
@@ -76,17 +77,6 @@ def _coded_lookup(model: Any, graph: Any, op: Any, words: WordCodes, buffers: li
         graph.tensors.append(new)
         return len(graph.tensors) - 1
 
-    def operator(code: Any, version: int, inputs: list[int], output: int, **option: Any) -> Any:
-        new = made(
-            schema.OperatorT,
-            opcodeIndex=opcode(model, code, version),
-            inputs=np.array(inputs, np.int32),
-            outputs=np.array([output], np.int32),
-        )
-        for name, values in option.items():  # one at most
-            new.builtinOptionsType, new.builtinOptions = getattr(options, name), values
-        return new
-
     codes = int(op.inputs[1])
     table.type, table.buffer, table.quantization = kind.UINT8, buffers[0], None
     table.shape = np.array([entries, groups], np.int32)
@@ -103,17 +93,18 @@ def _coded_lookup(model: Any, graph: Any, op: Any, words: WordCodes, buffers: li
     cast = made(schema.CastOptionsT, inDataType=kind.UINT8, outDataType=kind.INT32)
     return [
         operator(
+            model,
             builtin.GATHER,
             1,
             [codes, int(op.inputs[0])],
             own,
             GatherOptions=made(schema.GatherOptionsT, axis=0),
         ),
-        operator(builtin.CAST, 1, [own], whole, CastOptions=cast),
-        operator(builtin.ADD, 1, [whole, begins], places, AddOptions=schema.AddOptionsT()),
-        operator(builtin.RESHAPE, 1, [places, long], row),
-        operator(builtin.EMBEDDING_LOOKUP, INT8_LOOKUP, [row, codebook], parts),
-        operator(builtin.RESHAPE, 1, [parts, back], int(op.outputs[0])),
+        operator(model, builtin.CAST, 1, [own], whole, CastOptions=cast),
+        operator(model, builtin.ADD, 1, [whole, begins], places, AddOptions=schema.AddOptionsT()),
+        operator(model, builtin.RESHAPE, 1, [places, long], row),
+        operator(model, builtin.EMBEDDING_LOOKUP, INT8_LOOKUP, [row, codebook], parts),
+        operator(model, builtin.RESHAPE, 1, [parts, back], int(op.outputs[0])),
     ]
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from models.four_bit import LARGEST
-from quantize.tflite_embedding import code_of, constant, made, opcode
 from quantize.tflite_four_bit import INT8_END, four_bit_codes
+from quantize.tflite_parts import code_of, constant, made, operator
 
 # The version of CONV_2D whose int8 matrix has a scale per channel beside a float input.
 PER_CHANNEL = 5
@@ -73,7 +73,7 @@ def _convolution(model: Any, graph: Any, op: Any, buffer: int, quantization: Any
     """(…, in) → (N, 1, 1, in) → the convolution → (N, 1, 1, out) → (…, out), which is the old result."""
     from ai_edge_litert import schema_py_generated as schema
 
-    builtin, options = schema.BuiltinOperator, schema.BuiltinOptions
+    builtin = schema.BuiltinOperator
     source, result = (graph.tensors[tensor] for tensor in (op.inputs[0], op.outputs[0]))
     matrix = graph.tensors[op.inputs[1]]
     rows = int(np.prod(source.shape[:-1]))
@@ -95,12 +95,7 @@ def _convolution(model: Any, graph: Any, op: Any, buffer: int, quantization: Any
             type=schema.TensorType.INT32,
             buffer=constant(model, np.array(shape, np.int32)),
         )
-        return made(
-            schema.OperatorT,
-            opcodeIndex=opcode(model, builtin.RESHAPE, 1),
-            inputs=np.array([before, to], np.int32),
-            outputs=np.array([after], np.int32),
-        )
+        return operator(model, builtin.RESHAPE, 1, [before, to], after)
 
     bias = int(op.inputs[2]) if len(op.inputs) > 2 else -1
     if bias < 0:
@@ -110,13 +105,13 @@ def _convolution(model: Any, graph: Any, op: Any, buffer: int, quantization: Any
     weights = tensor(matrix, "filter", [narrow[-1], 1, 1, wide[-1]], buffer=buffer, quantization=quantization)
     return [
         reshape(int(op.inputs[0]), read, wide),
-        made(
-            schema.OperatorT,
-            opcodeIndex=opcode(model, builtin.CONV_2D, PER_CHANNEL),
-            inputs=np.array([read, weights, bias], np.int32),
-            outputs=np.array([written], np.int32),
-            builtinOptionsType=options.Conv2DOptions,
-            builtinOptions=made(
+        operator(
+            model,
+            builtin.CONV_2D,
+            PER_CHANNEL,
+            [read, weights, bias],
+            written,
+            Conv2DOptions=made(
                 schema.Conv2DOptionsT,
                 padding=schema.Padding.VALID,
                 strideW=1,

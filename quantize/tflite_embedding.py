@@ -9,7 +9,8 @@ import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from quantize.tflite_parts import code_of, constant, made, operator
 
 # The oldest version of EMBEDDING_LOOKUP that reads int8 rows into float ones: TFLite 1.14.
 INT8_LOOKUP = 3
@@ -58,62 +59,16 @@ def _scaled_lookup(model: Any, graph: Any, op: Any, unpacked: Any, scales: int) 
         zeroPoint=np.zeros(1, np.int64),
         quantizedDimension=0,
     )
-    ids, builtin = op.inputs[0], schema.BuiltinOperator
-    product = schema.MulOptionsT()
+    ids, builtin = int(op.inputs[0]), schema.BuiltinOperator
     return [
-        made(
-            schema.OperatorT,
-            opcodeIndex=opcode(model, builtin.EMBEDDING_LOOKUP, INT8_LOOKUP),
-            inputs=np.array([ids, unpacked.inputs[0]], np.int32),
-            outputs=np.array([first], np.int32),
-        ),
-        made(
-            schema.OperatorT,
-            opcodeIndex=opcode(model, builtin.EMBEDDING_LOOKUP, 1),
-            inputs=np.array([ids, first + 2], np.int32),
-            outputs=np.array([first + 1], np.int32),
-        ),
-        made(
-            schema.OperatorT,
-            opcodeIndex=opcode(model, builtin.MUL, 1),
-            inputs=np.array([first, first + 1], np.int32),
-            outputs=np.array(op.outputs, np.int32),
-            builtinOptionsType=schema.BuiltinOptions.MulOptions,
-            builtinOptions=product,
+        operator(model, builtin.EMBEDDING_LOOKUP, INT8_LOOKUP, [ids, int(unpacked.inputs[0])], first),
+        operator(model, builtin.EMBEDDING_LOOKUP, 1, [ids, first + 2], first + 1),
+        operator(
+            model,
+            builtin.MUL,
+            1,
+            [first, first + 1],
+            int(op.outputs[0]),
+            MulOptions=schema.MulOptionsT(),
         ),
     ]
-
-
-def code_of(model: Any, op: Any) -> int:
-    """Builtin operator code of an operator."""
-    code = model.operatorCodes[op.opcodeIndex]
-    return int(max(code.builtinCode, code.deprecatedBuiltinCode))
-
-
-def opcode(model: Any, kind: int, version: int) -> int:
-    """Number of an operator code of the file, added where it is missing."""
-    from ai_edge_litert import schema_py_generated as schema
-
-    for number, code in enumerate(model.operatorCodes):
-        if max(code.builtinCode, code.deprecatedBuiltinCode) == kind and code.version == version:
-            return number
-    model.operatorCodes.append(
-        made(schema.OperatorCodeT, builtinCode=kind, deprecatedBuiltinCode=kind, version=version)
-    )
-    return len(model.operatorCodes) - 1
-
-
-def constant(model: Any, values: NDArray[Any]) -> int:
-    """A new buffer of the file that holds an array."""
-    from ai_edge_litert import schema_py_generated as schema
-
-    model.buffers.append(made(schema.BufferT, data=np.frombuffer(values.tobytes(), np.uint8)))
-    return len(model.buffers) - 1
-
-
-def made(kind: Any, **fields: Any) -> Any:
-    """An object of the schema with some fields set."""
-    made = kind()
-    for name, value in fields.items():
-        setattr(made, name, value)
-    return made

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.four_bit import LARGEST, SMALLEST_ROW
-from quantize.tflite_embedding import code_of
+from quantize.tflite_parts import code_of
 
 INT8_END = 127
 

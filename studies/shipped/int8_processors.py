@@ -170,7 +170,7 @@ def _kept(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: int
     part = tuple(pairs[start : start + SHARD])
     model = file_sha256(folder / read_card(folder).model_file)[:12]
     where = place if place in EMULATED else f"{place}-{machine.describe()['id']}"
-    path = FOLDER / model / where / f"{start}-{start + len(part)}-{_read(folder, part)}.json"
+    path = FOLDER / model / where / f"{start}-{start + len(part)}-{_read(encode(folder, part))}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -179,8 +179,8 @@ def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     """PyTorch's logits (N, labels) for the weights that an artefact was made from, computed once for both."""
     made = read_recipe(folder)
     weights = str(made["model"]["sha256"])[:12]
-    encoded = encode(folder, pairs)
-    path = FOLDER / f"pytorch-{weights}-{_read(folder, tuple(pairs))}.json"
+    encoded = encode(folder, tuple(pairs))
+    path = FOLDER / f"pytorch-{weights}-{_read(encoded)}.json"
 
     def compute() -> Json:
         return {"logits": reference_logits(load_source(made, folder, None).network, encoded).tolist()}
@@ -188,16 +188,16 @@ def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     return np.array(recorded(path, compute)["logits"], np.float32)
 
 
-def encode(folder: Path, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.int32]]:
+@functools.cache
+def encode(folder: Path, pairs: tuple[tuple[str, str], ...]) -> dict[str, NDArray[np.int32]]:
     """What an artefact's network reads, int32 (N, S) by input name."""
     card = read_card(folder)
     return read_tokenizer(folder, card).encode(pairs, card.seq_len)
 
 
-@functools.cache
-def _read(folder: Path, pairs: tuple[tuple[str, str], ...]) -> str:
+def _read(encoded: dict[str, NDArray[np.int32]]) -> str:
     """What is read, for a file's name: a tokenizer may correct and order texts another way."""
-    return values_hash((), encode(folder, pairs)["input_ids"])[:12]
+    return values_hash((), encoded["input_ids"])[:12]
 
 
 def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected: Floats) -> Json | None:

@@ -69,7 +69,7 @@ def test_four_bit_weights_are_the_same_numbers_in_eight_bits() -> None:
     from ai_edge_litert import schema_py_generated as schema
 
     from quantize.tflite_convolutions import multiply_by_convolutions
-    from quantize.tflite_embedding import made
+    from quantize.tflite_parts import made
 
     values = torch.randint(-7, 8, (3, 32), generator=torch.Generator().manual_seed(0)).numpy()
     values[:, 0] = 7

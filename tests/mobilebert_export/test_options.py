@@ -275,9 +275,10 @@ def test_force_replaces_no_folder_of_another_kind(tmp_path, capfd):
 
 
 def test_ship_and_export_know_the_quantisations_and_targets_of_the_recipes():
-    from quantize.recipes import RECIPES
+    from quantize.recipes import RECIPES, TFLITE_VERSIONS
 
     assert [*options.TARGETS.words] == list(dict.fromkeys(recipe.target for recipe in RECIPES.values()))
+    assert options.TFLITE_RUNTIMES.words == TFLITE_VERSIONS
     assert {*options.QUANTS.words} == {recipe.quant for recipe in RECIPES.values()} - {"float"}
 
 
