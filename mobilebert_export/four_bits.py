@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from distill.general.heads import with_head
 from distill.general.teachers import MAX_LENGTH
+from distill.general.trainable_grids import Layers
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.layers import Encoder
 from quantize.weight_rounding import FOUR, round_weights
-
-Layers = Literal["none", "feed-forward", "all"]
 
 
 def in_four_bits(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], layers: Layers) -> Encoder:

@@ -1,7 +1,6 @@
 """From texts without labels to general matchers: what the teachers say of them, trunk, head, artefact.
 
     OUT/general.json            what the folder was begun with; another run may not go on in it
-        paraphrase/             paraphrase-MiniLM-L3-v2 as a model directory, where a matcher is made of it
         cache/                  the texts, the teachers' vectors, near texts
         spelling.txt            words that misspelt texts are corrected by
         MATCHER/trunk/          the run of the trunk: checkpoint, record.jsonl, the finished trunk
@@ -49,8 +48,7 @@ from mobilebert_export.shipping import GENERAL_RECORD, ShipConfig, export_reques
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError, OutputError, ToolError
 from mobilebert_runtime.files import file_sha256, write_json
-from models import find_directory, packaged_directory, save_pretrained
-from models.convert.paraphrase_onnx import check_paraphrase_onnx, read_paraphrase_onnx
+from models import find_directory
 
 SPELLED_BY = "matcher-open-m"  # whose list of words knows English where there are no corpora
 MINUTES, QUICK_MINUTES = 40.0, 0.1
@@ -61,12 +59,16 @@ CELLS = 256
 
 @dataclass(frozen=True)
 class GeneralRecipe:
-    """How a general matcher is made; shares were chosen on dev pairs (results/general_matcher)."""
+    """How a general matcher is made on the processor.
+
+    Shares were chosen on dev pairs (results/general_matcher); matcher-open-s's trunk as it ships was trained
+    on an accelerator instead, by `distill.general.train_students`.
+    """
 
     four_bits: Layers
     rate: float  # peak rate
     minilm: float  # of MiniLM in the target where MPNet teaches too
-    of_paraphrase: bool = False  # made of paraphrase-MiniLM-L3-v2 in the place of MiniLM
+    joint: float = 0.0  # share of the budget in which what pruning has taken is made up for
     fresh: float = 0.1  # share of batches with MiniLM's vectors alone, beside MPNet
     noise: float = 0.35  # share of texts that are misspelt
     kept: float = 0.6  # of the parent's weights in the trunk
@@ -85,8 +87,8 @@ RECIPES = {
         four_bits="all",
         rate=3e-4,
         minilm=0.5,
-        of_paraphrase=True,
-        statements=(1.0, 0.0, 0.1),
+        joint=0.4,
+        statements=(1.0, 0.3, 0.3),
         penalty=0.7,
     ),
 }
@@ -122,12 +124,6 @@ def check(config: ShipConfig) -> dict[str, ExportRequest]:
         if getattr(config, name) != ShipConfig.__dataclass_fields__[name].default:
             raise OptionError(f"--{name} {getattr(config, name)}: of labelled pairs; --general has none")
     exports = export_requests(config, list(RECIPES))
-    if of_paraphrase := [name for name in exports if RECIPES[name].of_paraphrase]:
-        if config.paraphrase is None:
-            raise OptionError(
-                f"matcher {of_paraphrase[0]}: give --paraphrase, the file paraphrase-MiniLM-L3-v2.onnx"
-            )
-        check_paraphrase_onnx(config.paraphrase)
     if config.data.is_dir():
         source_files(config.data)
     if config.teacher is not None:
@@ -207,19 +203,14 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
     recipe, cache = RECIPES[name], config.out / "cache"
     data = config.data / "data" if config.data.is_dir() else None
     run, model, both = config.out / name / "trunk", Path(request.model), config.teacher is not None
-    parent = config.out / "paraphrase" if recipe.of_paraphrase else None
-    if parent is not None and config.paraphrase is not None and not parent.is_dir():
-        tokenizer = packaged_directory("minilm")
-        save_pretrained(read_paraphrase_onnx(config.paraphrase), parent, tokenizer_from=tokenizer)
     if not (run / "trunk").is_dir():
         trunk = TrunkConfig(
             out=run,
             cache=cache,
             arch=name,
             data=data,
-            parent=str(parent) if parent else "minilm",
-            joint=0.0,
-            vectors=60 * minutes(config),
+            joint=60 * minutes(config) * recipe.joint,
+            vectors=60 * minutes(config) * (1 - recipe.joint),
             rate=recipe.rate,
             noise=recipe.noise,
             kept=recipe.kept,

@@ -42,9 +42,6 @@ class ShipConfig:
     teacher: Annotated[
         Path | None, "Folder of all-mpnet-base-v2, the second teacher of --general; without it MiniLM alone."
     ] = None
-    paraphrase: Annotated[
-        Path | None, "paraphrase-MiniLM-L3-v2.onnx, of which --general makes matcher-open-s."
-    ] = None
     minutes: Annotated[float | None, "Training of the trunk of each --general matcher. [40]"] = None
     most_texts: Annotated[int | None, "Texts that --general learns from; default: all."] = None
     quant: Annotated[str, "Of the artefacts, as in `export`."] = "int8"
@@ -168,7 +165,7 @@ def check(config: ShipConfig, matchers: list[str]) -> dict[str, ExportRequest]:
         OptionError: an option is unknown or out of range, or of `--general`.
         OutputError: the folder holds matchers of `--general`.
     """
-    for name in ("teacher", "paraphrase", "minutes", "most_texts"):
+    for name in ("teacher", "minutes", "most_texts"):
         if getattr(config, name) is not None:
             flag = "--" + name.replace("_", "-")
             raise OptionError(f"{flag} {getattr(config, name)}: of --general; add it, or leave {flag} away")

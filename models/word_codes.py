@@ -35,6 +35,13 @@ class WordCodes:
     codebook: Tensor
     scale: float
 
+    @classmethod
+    def of_codebook(cls, codes: Tensor, codebook: Tensor) -> WordCodes:
+        """The nearest to codes (V, G) and a float32 codebook (G, 256, E/G)."""
+        scale = _scale(codebook)
+        whole = (codebook / scale).round().clamp(-_LARGEST, _LARGEST)
+        return cls(codes.to(torch.uint8), whole.to(torch.int8), scale)
+
     def table(self) -> Tensor:
         """The table in float32, (V, E)."""
         groups = torch.arange(self.codes.shape[1])
@@ -69,10 +76,7 @@ def product_codes(table: Tensor, weight: Tensor, size: int, seed: int = 0) -> Wo
     for part in table.detach().float().split(size, dim=1):
         books.append(_codebook(part[seen], weight[seen].float(), random))
         codes.append(_nearest(part, books[-1])[0])
-    codebook = torch.stack(books)
-    scale = _scale(codebook)
-    whole = (codebook / scale).round().clamp(-_LARGEST, _LARGEST)
-    return WordCodes(torch.stack(codes, 1).to(torch.uint8), whole.to(torch.int8), scale)
+    return WordCodes.of_codebook(torch.stack(codes, 1), torch.stack(books))
 
 
 def find_codes(table: Tensor) -> WordCodes | None:

@@ -21,16 +21,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.four_bit import four_bit_layers
+from models.four_bit import cut_steps, four_bit_layers
 from models.layers import input_names
 from quantize.product_noise import largest_weight
 
 # Share of the mean second moment that is added to every channel's: H of a few texts may be singular.
 DAMPING = 0.01
 FOUR, SEVEN = 4, 7
-# Where a row's grid of four bits may end, as shares of its largest weight: its 15 points are dear.
-_CUT = (1.0, 0.92, 0.84, 0.76, 0.68, 0.6)
-_SMALLEST_STEP = 2.0**-24  # of float16
 _BLOCK = 64  # columns whose corrections of the later ones are added together
 _BATCH = 16
 
@@ -158,7 +155,7 @@ def rounded(weight: Tensor, moment: Tensor, bits: int) -> Tensor:
     top = w.abs().argmax(1, keepdim=True)
     ends, steps = w.gather(1, top), _steps(w, largest)
     if bits == FOUR:
-        steps = _shortened(w, moment.diagonal().double(), steps, largest)
+        steps = cut_steps(w, moment.diagonal().double())
         ends = ends.sign() * largest * steps
     fixed = torch.zeros_like(w, dtype=torch.bool).scatter_(1, top, True)
     # The channels with most power first: their errors are the dearest, and all others may take them up.
@@ -193,22 +190,6 @@ def _correction(moment: Tensor) -> Tensor:
 def _steps(weight: Tensor, largest: int) -> Tensor:
     """One step per row, (out, 1)."""
     return (weight.abs().amax(1, keepdim=True) / largest).clamp_min(torch.finfo(torch.float32).tiny)
-
-
-def _shortened(weight: Tensor, power: Tensor, steps: Tensor, largest: int) -> Tensor:
-    """Steps (out, 1) in float16 by which each row, cut off and rounded to nearest, changes outputs least.
-
-    Args:
-        weight: (out, in).
-        power: (in,) of the inputs.
-        steps: (out, 1), at which nothing is cut off.
-        largest: end of the grid.
-    """
-    tried = torch.stack([(share * steps).half().double() for share in _CUT])
-    tried = tried.clamp(min=_SMALLEST_STEP)
-    nearest = (weight / tried).round().clamp(-largest, largest) * tried
-    best = ((weight - nearest).square() @ power).argmin(0)
-    return tried.gather(0, best[None, :, None])[0]
 
 
 def _power(weight: Tensor, moment: Tensor) -> float:

@@ -168,6 +168,30 @@ def write_texts(shared: Path, out: Path, most: int | None = None) -> dict[str, A
     return _write(sorted(kept.values()), draw, out, most, facts)
 
 
+def write_sentences(shared: Path, out: Path, count: int) -> int:
+    """Write sentences of the corpora, one a line, `count` at most, none of an evaluation set.
+
+    Returns:
+        How many.
+
+    Raises:
+        DataError: see `source_files`.
+    """
+    source_files(shared)
+    data = shared / "data"
+    excluded = evaluation_texts(data, set(held_out_intents(data)))
+    kept: dict[str, str] = {}
+    for _, name, size in CORPORA:
+        for raw in sentences(shared / "corpora" / name, size):
+            text = " ".join(raw.split())
+            key = normalised(text)
+            if usable(text, key) and key not in excluded:
+                kept.setdefault(key, text)
+    drawn = generator(SEED).sample(sorted(kept.values()), min(count, len(kept)))
+    out.write_text("".join(f"{text}\n" for text in drawn), encoding="utf-8")
+    return len(drawn)
+
+
 def write_own_texts(file: Path, out: Path, most: int | None = None) -> dict[str, Any]:
     """The same of one file, a text a line (.txt, .xz, .gz), of which long lines are left out.
 

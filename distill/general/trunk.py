@@ -134,6 +134,12 @@ class Targets:
 
 
 def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]:
+    """`vector_losses` with the similarities of the targets, and its parts as numbers."""
+    loss, parts = vector_losses(ours, target, target @ target.T)
+    return loss, {name: part.item() for name, part in parts.items()}
+
+
+def vector_losses(ours: Tensor, target: Tensor, similarity: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
     """1 − cosine, and the squared difference of the batch's similarity matrices, near pairs counted twice.
 
     Two texts at random have nothing in common: the mean over all pairs says little of those that a
@@ -142,22 +148,21 @@ def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]
     Args:
         ours: (B, H) unit vectors.
         target: (B, H) unit vectors, or narrower ones, which ours are to equal with zeros after them.
+        similarity: (B, B), how near the texts are to be to each other.
 
     Returns:
         The loss, and its parts by name.
     """
     sentence = (1 - (ours[:, : target.shape[1]] * target).sum(1)).mean()
-    wanted = target @ target.T
-    error = (ours @ ours.T - wanted).square()
-    similarity = error.mean()
-    near = ((wanted > NEAR_COSINE) & ~torch.eye(len(wanted), dtype=torch.bool)).float()
-    near_similarity = (error * near).sum() / near.sum().clamp(min=1)
+    error = (ours @ ours.T - similarity).square()
+    others = ~torch.eye(len(error), dtype=torch.bool, device=error.device)
+    near = ((similarity > NEAR_COSINE) & others).float()
     parts = {
-        "sentence": sentence.item(),
-        "similarity": similarity.item(),
-        "near_similarity": near_similarity.item(),
+        "sentence": sentence,
+        "similarity": error.mean(),
+        "near_similarity": (error * near).sum() / near.sum().clamp(min=1),
     }
-    return sentence + SIMILARITY * similarity + NEAR * near_similarity, parts
+    return sentence + SIMILARITY * parts["similarity"] + NEAR * parts["near_similarity"], parts
 
 
 def transfer_loss(

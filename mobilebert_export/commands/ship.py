@@ -16,10 +16,9 @@ def run(config: ShipConfig) -> None:
     OUT/MATCHER.json and OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels first
     also OUT/MATCHER-original/model. What is finished is not done again.
 
-    With --general it remakes the shipped matchers of texts without labels: MiniLM and, with --teacher, MPNet
-    read them; MiniLM, and for matcher-open-s paraphrase-MiniLM-L3, is made smaller and learns from both; a
-    decision about pairs is taught on top, and each is exported and verified. OUT/MATCHER-QUANT.json is the
-    record.
+    With --general it makes matchers of texts without labels: MiniLM and, with --teacher, MPNet read them;
+    MiniLM is made smaller and learns from both; a decision about pairs is taught on top, and each is exported
+    and verified. OUT/MATCHER-QUANT.json is the record.
     """
     from rich.console import Console
 
@@ -36,7 +35,6 @@ ship = command_from(
     data=opt.INPUT_FILE_OR_FOLDER,
     out=opt.RUN_FOLDER,
     teacher=opt.INPUT_FOLDER,
-    paraphrase=opt.INPUT_FILE,
     minutes=opt.ABOVE_ZERO,
     most_texts=opt.LEARNED,
     teachers=opt.COUNT,

@@ -13,3 +13,5 @@ CACHE = Path("runs/general/cache")
 
 Shared = Annotated[Path, Option(help="Folder that holds data/ and corpora/.")]
 Cache = Annotated[Path, Option(help="Folder of texts.tsv, the teachers' vectors and the neighbours.")]
+
+TWITTER = ("twitter_url_train", "twitter_url/train.tsv", "sentence", "label", 4000)  # it has no dev split

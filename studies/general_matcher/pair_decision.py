@@ -29,11 +29,10 @@ from studies.common.markdown import table
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.opened import open_matcher
-from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
+from studies.general_matcher.options import CACHE, SHARED, TWITTER, Cache, Shared
 
 MADE = 60  # pairs of each kind, of templates and of edited sentences
 NO_MARKS = "qqp_dev without ?"
-TWITTER = ("twitter_url_train", "twitter_url/train.tsv", "sentence", "label", 4000)  # it has no dev split
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,126 @@
+"""An endless stream of batches for training on an accelerator, made by worker processes beside it.
+
+Half of a batch are groups of near texts, a quarter sentences of a large corpus, a quarter texts beside an
+edited copy of their own: a word left out, put in, replaced or moved. Teachers say what any text means, so no
+edit needs a label. A share of the texts is misspelt for the students alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from torch import Tensor
+from torch.utils.data import IterableDataset, get_worker_info
+
+from distill.general.batches import LONG_SHARE
+from distill.general.noise import Misspeller
+from distill.general.numerics import generator
+from distill.general.teachers import MAX_LENGTH, padded
+from mobilebert_runtime.tokenizer import PairTokenizer
+
+GROUP = 4  # near texts that are drawn together
+WINDOW = 8  # batches whose texts are drawn together and sorted by length
+LONGEST_WORDS = 26  # of a text; of longer ones, which are rare in use, `LONG_SHARE` stay
+Batch = dict[str, dict[str, Tensor]]
+
+
+class TextStream(IterableDataset[Batch]):
+    """Batches by reader: ids, mask and types of the same texts as each tokenizer reads them.
+
+    Args:
+        texts: N texts that resemble use.
+        times: (N,), how often a text counts where texts are drawn.
+        near: (N, K), each text's nearest others.
+        sentences: of a large corpus.
+        teachers: tokenizers of those who read the texts as they are, by name.
+        students: of those who read some of them misspelt.
+        misspell: how.
+        noise: share of misspelt texts.
+        size: texts in a batch.
+        seed: workers draw by it and their number.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        times: np.ndarray,
+        near: np.ndarray,
+        sentences: Sequence[str],
+        teachers: Mapping[str, PairTokenizer],
+        students: Mapping[str, PairTokenizer],
+        misspell: Misspeller,
+        noise: float,
+        size: int,
+        seed: int,
+    ) -> None:
+        self.texts, self.near, self.sentences = texts, near, sentences
+        self.teachers, self.students = teachers, students
+        self.misspell, self.noise, self.size, self.seed = misspell, noise, size, seed
+        self.times = np.cumsum(times / times.sum())
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Without end."""
+        worker = get_worker_info()
+        draw = generator(f"{self.seed} {worker.id if worker else 0}")
+        while True:
+            units = self._units(draw)
+            units.sort(key=lambda unit: max(len(text) for text in unit) * (0.9 + 0.2 * draw.random()))
+            flat = [text for unit in units for text in unit]
+            starts = list(range(0, len(flat) - self.size + 1, self.size))
+            draw.shuffle(starts)
+            for start in starts:
+                yield self._read(flat[start : start + self.size], draw)
+
+    def _units(self, draw: random.Random) -> list[list[str]]:
+        """Texts that stay together: groups, lone sentences, edited pairs."""
+        wanted = self.size * WINDOW
+        units: list[list[str]] = []
+        for _ in range(wanted // 2 // GROUP):
+            row = self._known(draw)
+            others = draw.sample(range(self.near.shape[1]), GROUP - 1)
+            units.append([self.texts[row], *(self.texts[self.near[row, k]] for k in others)])
+        units += [[self._sentence(draw)] for _ in range(wanted // 4)]
+        for _ in range(wanted // 8):
+            text = self.texts[self._known(draw)] if draw.random() < 0.7 else self._sentence(draw)
+            units.append([text, edited(text, self._sentence(draw), draw)])
+        return units
+
+    def _known(self, draw: random.Random) -> int:
+        while True:
+            row = min(int(np.searchsorted(self.times, draw.random())), len(self.texts) - 1)
+            if len(self.texts[row].split()) <= LONGEST_WORDS or draw.random() < LONG_SHARE:
+                return row
+
+    def _sentence(self, draw: random.Random) -> str:
+        while True:
+            text = draw.choice(self.sentences)
+            if len(text.split()) <= LONGEST_WORDS or draw.random() < LONG_SHARE:
+                return text
+
+    def _read(self, texts: list[str], draw: random.Random) -> Batch:
+        noisy = [self.misspell.noisy(t, draw) if draw.random() < self.noise else t for t in texts]
+        found = {name: read(reader, texts) for name, reader in self.teachers.items()}
+        return found | {name: read(reader, noisy) for name, reader in self.students.items()}
+
+
+def edited(text: str, other: str, draw: random.Random) -> str:
+    """A text with one or two words left out, put in, replaced or moved; words put in are of another text."""
+    words, strange = text.split(), other.split()
+    for _ in range(1 if draw.random() < 0.7 else 2):
+        at, kind = draw.randrange(len(words)), draw.choice(("out", "in", "other", "other", "move"))
+        if kind == "in":
+            words.insert(at, draw.choice(strange))
+        elif kind == "other" or len(words) < 3:
+            words[at] = draw.choice(strange)
+        elif kind == "out":
+            del words[at]
+        else:
+            words.insert(draw.randrange(len(words)), words.pop(at))
+    return " ".join(words)
+
+
+def read(tokenizer: PairTokenizer, texts: Sequence[str]) -> dict[str, Tensor]:
+    """Texts as one padded batch."""
+    return padded(tokenizer, tokenizer.ids(texts, MAX_LENGTH))

@@ -1,0 +1,351 @@
+"""Train several small sentence encoders at once on the vectors of two teachers, on an accelerator.
+
+The teachers read along, so that texts can be made without end (`distill.general.text_stream`). Word
+embeddings are product codes whose codebooks are trained, and from a share of the budget on matrices are
+rounded to four bits in every step, so that the rest learns to do with them. The learning rate falls with
+what is left of the budget; the same call resumes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader
+
+from distill.general.batches import TrainingTexts
+from distill.general.noise import MISSPELLINGS, Misspeller
+from distill.general.prune import prune
+from distill.general.stages import rate_at
+from distill.general.teachers import read_sources
+from distill.general.teachers import read_texts as read_column
+from distill.general.text_stream import Batch, TextStream, read
+from distill.general.train_trunk import ASKED, EMBEDDING_STEPS, counted, looked_at, seated_teacher
+from distill.general.trainable_grids import (
+    Layers,
+    begin_rounding,
+    linear_layers,
+    make_ordinary,
+    make_trainable,
+)
+from distill.general.trunk import fit_target_map, held, sentence_vectors, vector_losses
+from matching.mining.job import read_texts
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models import EncoderConfig, load_pretrained, save_pretrained
+from models.layers import encoder_of
+
+NEAR, WIDE = "near", "wide"  # the teachers
+NEAREST = 16  # near texts of each text
+MAPPED_ON, TURNED_ON = 65_536, 8192  # texts by which the wide teacher's vectors are mapped, targets turned
+NOTED, SAVED = 50, 120.0  # steps, seconds
+DECAY = 0.01
+PREFETCHED = 8  # batches that each worker makes ahead
+NEAREST_BLOCK = 2048  # texts whose near ones are looked up at once
+
+
+@dataclass(frozen=True)
+class StudentConfig:
+    """Of what a student is made, and how it is trained."""
+
+    name: str  # of its folder
+    shape: EncoderConfig
+    parent: str = "minilm"  # model to prune, as far as OUT/NAME/start is not there
+    four_bits: Layers = "all"  # linear layers that are rounded
+    rate: float = 5e-4  # peak rate
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Who learns from whom, of what texts, for how long."""
+
+    out: Path  # folder of the run; an interrupted run there is taken up again
+    cache: Path  # folder of texts.tsv
+    sentences: Path  # more texts, one a line
+    near: Path  # the teacher in whose width targets lie
+    wide: Path  # the other one
+    students: Sequence[StudentConfig]
+    data: Path | None = None  # data sets, for real misspellings
+    seconds: float = 500  # of training
+    share: float = 0.3  # of the near teacher in the targets
+    rounding: float = 0.6  # share of the budget after which weights are rounded
+    noise: float = 0.15  # share of texts that are misspelt for the students
+    size: int = 1024  # texts a batch
+    workers: int = 12  # processes that make batches
+    seed: int = 0
+
+
+def device() -> torch.device:
+    """The accelerator, or the processor where there is none."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Teachers:
+    """Both teachers on the device, and what they say as one target.
+
+    Attributes:
+        tokenizers: by teacher.
+        map: (W, H), of the wide teacher's vectors into the near one's width.
+    """
+
+    def __init__(self, near: Path, wide: Path, share: float) -> None:
+        self.share, self.device = share, device()
+        folders = {NEAR: near, WIDE: wide}
+        self.tokenizers = {name: PairTokenizer.load(folder) for name, folder in folders.items()}
+        self.encoders = {name: encoder_of(load_pretrained(folder)) for name, folder in folders.items()}
+        for encoder in self.encoders.values():
+            encoder.requires_grad_(False).to(self.device)
+            if self.device.type == "cuda":
+                encoder.half()
+        self.map = torch.empty(0)
+
+    def vectors(self, batch: Batch) -> dict[str, Tensor]:
+        """Unit vectors (B, H) and (B, W) of a batch."""
+        with torch.no_grad():
+            return {n: sentence_vectors(e, moved(batch[n], self.device)) for n, e in self.encoders.items()}
+
+    def read(self, texts: Sequence[str], size: int) -> dict[str, Tensor]:
+        """Unit vectors of many texts, (N, H) and (N, W), `size` at a time."""
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        parts = []
+        for start in range(0, len(order), size):
+            some = [texts[i] for i in order[start : start + size]]
+            parts.append(self.vectors({n: read(t, some) for n, t in self.tokenizers.items()}))
+        back = torch.from_numpy(np.argsort(order)).to(self.device)
+        return {name: torch.cat([part[name] for part in parts])[back] for name in self.encoders}
+
+    def targets(self, vectors: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Unit targets (B, H), and how near the texts are to each other in both teachers' eyes, (B, B)."""
+        near, wide = vectors[NEAR], vectors[WIDE]
+        blend = self.share * near + (1 - self.share) * F.normalize(wide @ self.map, dim=-1)
+        return F.normalize(blend, dim=-1), self.similarity(vectors, vectors)
+
+    def similarity(self, some: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> Tensor:
+        """The teachers' cosines of some texts with others, weighed by their shares: (B, C)."""
+        shares = {NEAR: self.share, WIDE: 1 - self.share}
+        return torch.stack([k * some[name] @ others[name].T for name, k in shares.items()]).sum(0)
+
+    def nearest(self, vectors: Mapping[str, Tensor]) -> np.ndarray:
+        """The nearest other texts of each text, (N, NEAREST), fewer where there are not so many."""
+        found, texts = [], len(vectors[NEAR])
+        for start in range(0, texts, NEAREST_BLOCK):
+            some = {name: values[start : start + NEAREST_BLOCK] for name, values in vectors.items()}
+            similarity = self.similarity(some, vectors)
+            rows = torch.arange(len(similarity), device=similarity.device)
+            similarity[rows, start + rows] = -torch.inf
+            found.append(similarity.topk(min(NEAREST, texts - 1), dim=1).indices.cpu())
+        return torch.cat(found).numpy()
+
+
+class Student:
+    """A student in training.
+
+    Args:
+        config: of what it is made.
+        out: folder of the run.
+        texts: by which a pruned parent's units and words are chosen.
+        seed: of the parent's codes.
+
+    Attributes:
+        reader: name of the first student with its vocabulary; they read the same batches.
+        turn: (H, H), by which targets are turned to where its vectors lie.
+    """
+
+    def __init__(self, config: StudentConfig, out: Path, texts: list[str], seed: int) -> None:
+        self.config, self.folder, self.reader = config, out / config.name, config.name
+        start = self.folder / "start"
+        if not start.is_dir():
+            master, source = seated_teacher(config.parent, config.shape, texts, self.folder)
+            known = TrainingTexts(texts, PairTokenizer.load(source), Misspeller(None), 0.0, seed)
+            counts = counted(known, config.shape.vocab_size)
+            pruned = prune(master, config.shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
+            save_pretrained(pruned, start, tokenizer_from=source)
+        self.tokenizer, self.encoder = PairTokenizer.load(start), encoder_of(load_pretrained(start))
+        self.encoder.pooler = None
+        make_trainable(self.encoder, linear_layers(self.encoder, config.four_bits))
+        self.encoder.to(device())
+        parameters = list(self.encoder.parameters())
+        groups = [
+            {"params": [p for p in parameters if p.ndim == 2], "weight_decay": DECAY},
+            {"params": [p for p in parameters if p.ndim != 2], "weight_decay": 0.0},
+        ]
+        self.optimiser = torch.optim.AdamW(groups, lr=config.rate, betas=(0.9, 0.98), fused=True)
+        self.turn = torch.eye(config.shape.hidden_size, device=device())
+
+    def step(self, batch: dict[str, Tensor], target: Tensor, similarity: Tensor, rate: float) -> Tensor:
+        """Learn from a batch at a rate; the parts of the loss, (3,)."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        where = device()
+        with torch.autocast(where.type, torch.bfloat16, enabled=where.type == "cuda"):
+            ours = sentence_vectors(self.encoder, moved(batch, where))
+        loss, parts = vector_losses(ours, target @ self.turn, similarity)
+        self.optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.encoder.parameters(), 1.0)
+        self.optimiser.step()
+        return torch.stack([part.detach() for part in parts.values()])
+
+    def vectors(self, texts: Sequence[str], size: int) -> Tensor:
+        """Unit vectors of some texts, (N, H)."""
+        with torch.no_grad():
+            batches = (read(self.tokenizer, texts[at : at + size]) for at in range(0, len(texts), size))
+            return torch.cat([sentence_vectors(self.encoder, moved(batch, device())) for batch in batches])
+
+    def write(self) -> None:
+        """Write the encoder as an ordinary model directory, NAME/trunk."""
+        make_ordinary(self.encoder.cpu())
+        save_pretrained(self.encoder.eval(), self.folder / "trunk", tokenizer_from=self.folder / "start")
+
+
+def train_students(config: TrainingConfig, progress: Callable[[str], None] = lambda _: None) -> None:
+    """Train for what is left of the budget, and write OUT/NAME/trunk of every student.
+
+    Args:
+        config: who learns from whom.
+        progress: called with what is done and with each line of the record.
+    """
+    torch.manual_seed(config.seed)
+    torch.backends.cuda.matmul.allow_tf32 = True
+    texts = read_column(config.cache / "texts.tsv")
+    students = [Student(student, config.out, texts, config.seed) for student in config.students]
+    progress(f"{len(students)} students are there")
+    used, step = _take_up(config.out, students)
+    if used < config.seconds:
+        _train(config, students, texts, used, step, progress)
+    for student in students:
+        student.write()
+
+
+def _train(
+    config: TrainingConfig,
+    students: list[Student],
+    texts: list[str],
+    used: float,
+    step: int,
+    progress: Callable[[str], None],
+) -> None:
+    where, first = device(), held(len(texts))
+    teachers = Teachers(config.near, config.wide, config.share)
+    vectors = teachers.read(texts, config.size)
+    held_out = {name: values[:first] for name, values in vectors.items()}
+    vectors = {name: values[first:] for name, values in vectors.items()}
+    wide, near = (vectors[name][:MAPPED_ON].cpu().numpy() for name in (WIDE, NEAR))
+    teachers.map = torch.from_numpy(fit_target_map(wide, near)).to(where, torch.float32)
+    _turn(students, teachers, vectors, texts[first:], config.size)
+    sentences = read_texts([config.sentences])
+    stream = TextStream(
+        texts[first:],
+        np.where(np.isin(read_sources(config.cache / "texts.tsv"), ASKED), 2.0, 1.0)[first:],
+        teachers.nearest(vectors),
+        sentences,
+        teachers.tokenizers,
+        {student.reader: student.tokenizer for student in students},
+        Misspeller(config.data / MISSPELLINGS if config.data else None),
+        config.noise,
+        config.size,
+        config.seed + step,
+    )
+    progress(f"teachers have read {len(texts):,} texts; {len(sentences):,} sentences beside them")
+    batches: Iterator[Batch] = iter(
+        DataLoader(
+            stream,
+            batch_size=None,
+            num_workers=config.workers,
+            prefetch_factor=PREFETCHED if config.workers else None,
+            pin_memory=where.type == "cuda",
+        )
+    )
+    rounded = used > config.rounding * config.seconds
+    saved, began = used, time.monotonic() - used
+    sums = torch.zeros(len(students), 3, device=where)
+    for student in students:
+        student.encoder.train()
+    while used < config.seconds:
+        batch = next(batches)
+        if not rounded and used > config.rounding * config.seconds:
+            rounded = True
+            for student in students:
+                begin_rounding(student.encoder, moved(batch[student.reader], where))
+        target, similarity = teachers.targets(teachers.vectors(batch))
+        for row, student in enumerate(students):
+            rate = rate_at(used / config.seconds, step, student.config.rate)
+            sums[row] += student.step(batch[student.reader], target, similarity, rate)
+        step += 1
+        if step % NOTED == 0:
+            losses = (sums / NOTED).tolist()  # waits for the device
+            names = [student.config.name for student in students]
+            by_name = {k: [round(part, 5) for part in row] for k, row in zip(names, losses, strict=True)}
+            _note(config.out, progress, step=step, seconds=round(used, 1), losses=by_name)
+            sums.zero_()
+        used = time.monotonic() - began
+        if used - saved > SAVED:
+            _save(config.out, students, step, used)
+            saved = used
+    _save(config.out, students, step, used)
+    target, _ = teachers.targets(held_out)
+    fit = {
+        student.config.name: float(
+            (student.vectors(texts[:first], config.size) * (target @ student.turn)).sum(1).mean()
+        )
+        for student in students
+    }
+    _note(config.out, progress, step=step, seconds=round(used, 1), held_cosine=fit)
+
+
+def _turn(
+    students: list[Student],
+    teachers: Teachers,
+    vectors: Mapping[str, Tensor],
+    texts: Sequence[str],
+    size: int,
+) -> None:
+    """Turn each student's targets to where its own vectors lie (orthogonal Procrustes); find its reader."""
+    target, _ = teachers.targets({name: values[:TURNED_ON] for name, values in vectors.items()})
+    for student in students:
+        ours = student.vectors(texts[:TURNED_ON], size)
+        left, _, right = torch.linalg.svd(target.double().T @ ours.double())
+        student.turn = (left @ right).float()
+        vocabulary = student.tokenizer.vocabulary()
+        same = (other for other in students if other.tokenizer.vocabulary() == vocabulary)
+        student.reader = next(same).config.name
+
+
+def moved(batch: Mapping[str, Tensor], where: torch.device) -> dict[str, Tensor]:
+    """A batch on the device."""
+    return {name: values.to(where, non_blocking=True) for name, values in batch.items()}
+
+
+def _take_up(out: Path, students: Sequence[Student]) -> tuple[float, int]:
+    """Seconds and steps of the run that was interrupted, whose weights the students take."""
+    path = out / "checkpoint.pt"
+    if not path.is_file():
+        return 0.0, 0
+    state = torch.load(path, weights_only=True, map_location="cpu")
+    for student in students:
+        student.encoder.load_state_dict(state["models"][student.config.name])
+        if (optimiser := state["optimisers"].get(student.config.name)) is not None:
+            student.optimiser.load_state_dict(optimiser)
+    return state["used"], state["step"]
+
+
+def _save(out: Path, students: Sequence[Student], step: int, used: float) -> None:
+    state: dict[str, Any] = {"used": used, "step": step}
+    state["models"] = {student.config.name: student.encoder.state_dict() for student in students}
+    state["optimisers"] = {student.config.name: student.optimiser.state_dict() for student in students}
+    torch.save(state, out / "checkpoint.partial")
+    (out / "checkpoint.partial").replace(out / "checkpoint.pt")
+
+
+def _note(out: Path, progress: Callable[[str], None], **values: Any) -> None:
+    line = json.dumps(values)
+    with (out / "record.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    progress(line)

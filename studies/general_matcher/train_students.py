@@ -1,0 +1,86 @@
+"""Train small sentence encoders on the vectors of two teachers, on an accelerator where there is one.
+
+python -m studies.general_matcher.train_students --student m=matcher-open-m --out runs/general/students
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+from typer import Option
+
+from distill.general.train_students import StudentConfig, TrainingConfig, train_students
+from distill.general.trainable_grids import Layers
+from mobilebert_runtime.errors import OptionError
+from models import EncoderConfig, find_directory, preset
+from studies.common.script import console, run
+from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
+
+NUMBERS = [field.name for field in fields(EncoderConfig) if field.type in (int, "int")]
+
+
+def main(
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    student: Annotated[
+        list[str],
+        Option(
+            help="One to train (repeat): NAME=PRESET, then with commas rate=1e-4, four_bits=feed-forward, "
+            "parent=MODEL or numbers of its config, as num_hidden_layers=4."
+        ),
+    ],
+    cache: Cache = CACHE,
+    shared: Shared = SHARED,
+    sentences: Annotated[Path, Option(help="More texts, one a line.")] = CACHE / "sentences.txt",
+    near: Annotated[str, Option(help="Teacher in whose width targets lie.")] = "minilm",
+    wide: Annotated[str, Option(help="The other teacher.")] = "runs/mpnet/all-mpnet-base-v2",
+    seconds: Annotated[float, Option(min=0, help="Budget of training.")] = 500,
+    share: Annotated[float, Option(min=0, max=1, help="Of the near teacher in the targets.")] = 0.3,
+    noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.15,
+    size: Annotated[int, Option(min=8, help="Texts a batch.")] = 1024,
+    workers: Annotated[int, Option(min=0, help="Processes that make batches.")] = 12,
+    seed: Annotated[int, Option(help="Of texts, misspellings and edits.")] = 0,
+) -> None:
+    """Train, and write OUT/NAME/trunk of every student."""
+    config = TrainingConfig(
+        out=out,
+        cache=cache,
+        sentences=sentences,
+        near=find_directory(near),
+        wide=find_directory(wide),
+        students=[parsed(text) for text in student],
+        data=shared / "data",
+        seconds=seconds,
+        share=share,
+        noise=noise,
+        size=size,
+        workers=workers,
+        seed=seed,
+    )
+    train_students(config, console().print)
+
+
+def parsed(text: str) -> StudentConfig:
+    """A student as `--student` writes it.
+
+    Raises:
+        OptionError: something else.
+    """
+    name, _, rest = text.partition("=")
+    shape, *others = rest.split(",")
+    values = {key: value for key, _, value in (other.partition("=") for other in others)}
+    try:
+        numbers = {key: int(values.pop(key)) for key in NUMBERS if key in values}
+        rate = float(values.pop("rate", "5e-4"))
+    except ValueError as error:
+        raise OptionError(f"--student {text!r}: {error}") from error
+    four_bits, parent = values.pop("four_bits", "all"), values.pop("parent", "minilm")
+    if not (name and rest) or values or four_bits not in get_args(Layers):
+        raise OptionError(f"--student {text!r}: expected NAME=PRESET and KEY=VALUE after commas; see --help")
+    config = EncoderConfig.from_dict(preset(shape).to_dict() | numbers)
+    return StudentConfig(name, config, parent, cast(Layers, four_bits), rate)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,340 @@
+"""Promise: students learn what two teachers say, in weights that a small file can hold; a run goes on."""
+
+import json
+import random
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import distill.general.train_students
+from distill.general.noise import Misspeller
+from distill.general.text_stream import GROUP, TextStream, edited, read
+from distill.general.train_students import (
+    StudentConfig,
+    Teachers,
+    TrainingConfig,
+    train_students,
+)
+from distill.general.trainable_grids import (
+    CodedWords,
+    FourBitRows,
+    begin_rounding,
+    linear_layers,
+    make_ordinary,
+    make_trainable,
+)
+from distill.general.trunk import NEAR, NEAR_COSINE, SIMILARITY, vector_losses
+from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models import EncoderConfig, build, load_pretrained, save_pretrained
+from models.four_bit import find_four_bits, four_bit_layers
+from models.word_codes import find_codes, product_codes
+from studies.general_matcher.train_students import parsed
+from tests.helpers.texts import MINILM
+
+TOY = EncoderConfig(
+    hidden_size=24,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    intermediate_size=32,
+    max_position_embeddings=64,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+)
+WORDS = [
+    "tea",
+    "law",
+    "chess",
+    "river",
+    "moon",
+    "stone",
+    "garden",
+    "letter",
+    "winter",
+    "doctor",
+    "number",
+    "engine",
+]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Networks this small only wait for each other on several threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def spread(encoder, seed):
+    """Fresh weights are close to zero: vectors of different texts would be alike."""
+    draw = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=draw))
+    return encoder
+
+
+def coded(seed=0):
+    encoder = spread(build(TOY, None, seed=seed), seed)
+    words = encoder.embeddings.word_embeddings
+    table = product_codes(words.weight, torch.ones(len(words.weight)), 4).table()
+    encoder.embeddings.word_embeddings = nn.Embedding.from_pretrained(table, freeze=True)
+    encoder.pooler = None
+    return encoder.eval()
+
+
+def batch_of(count=6, length=9, seed=0):
+    draw = torch.Generator().manual_seed(seed)
+    mask = (torch.arange(length) < torch.arange(3, 3 + count).clamp(max=length)[:, None]).long()
+    ids = torch.randint(1000, 9000, (count, length), generator=draw) * mask
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
+
+
+def texts_of(count, seed=0):
+    draw = random.Random(seed)
+    return [" ".join(draw.sample(WORDS, draw.randint(3, 6))) for _ in range(count)]
+
+
+def test_words_are_read_from_trained_codebooks_and_found_again():
+    table = coded().embeddings.word_embeddings.weight
+    words, ids = CodedWords(table), torch.tensor([[5, 1000], [7, 7]])
+    assert torch.allclose(words(ids), table[ids])
+    words(ids).square().sum().backward()
+    touched = words.codebook.grad.abs().sum(-1) > 0
+    assert touched.any()
+    assert (touched.sum(1) <= 3).all()  # of three different words
+    with torch.no_grad():
+        words.codebook.mul_(1.01)
+    assert torch.equal(find_codes(words.table()).codes, find_codes(table).codes)
+    error = (words.table() - 1.01 * table).abs().max()
+    assert error <= 0.51 * 1.01 * table.abs().max() / 127
+
+
+def test_words_without_codes_are_refused():
+    with pytest.raises(ModelError, match="without product codes"):
+        CodedWords(torch.randn(5000, 24))
+
+
+def test_rows_are_rounded_to_their_grid_and_gradients_pass():
+    weight = torch.randn(10, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).float()
+    weight[3] = 0
+    weight.requires_grad_()
+    rows = FourBitRows(10)
+    assert rows(weight) is weight
+    rows.on = True
+    rows.share.uniform_(0.6, 1.0, generator=torch.Generator().manual_seed(2))
+    found = find_four_bits(rows(weight))
+    assert (found.codes.abs().amax(1) == 7)[torch.arange(10) != 3].all()
+    # By definition: the nearest of the 15 points, the ends among them.
+    step = (weight.detach().abs().amax(1, keepdim=True) / 7 * rows.share).half().float()
+    points = (torch.arange(-7, 8) * step[:, :, None]).expand(-1, weight.shape[1], -1)
+    wanted = points.gather(2, (points - weight.detach()[:, :, None]).abs().argmin(2, keepdim=True))[..., 0]
+    assert torch.allclose(rows(weight)[step[:, 0] > 0], wanted[step[:, 0] > 0])
+    given = torch.randn(10, 32)
+    (rows(weight) * given).sum().backward()
+    assert torch.equal(weight.grad, given)
+
+
+@pytest.mark.parametrize(("which", "count"), [("none", 0), ("feed-forward", 4), ("all", 12)])
+def test_an_encoder_is_rounded_in_training_and_ordinary_after_it(which, count, tmp_path):
+    encoder, batch = coded(), batch_of()
+    before = encoder(**batch).last_hidden_state
+    make_trainable(encoder, linear_layers(encoder, which))
+    assert torch.allclose(encoder(**batch).last_hidden_state, before, atol=1e-6)
+    begin_rounding(encoder, batch)
+    rounded = encoder(**batch).last_hidden_state
+    assert torch.equal(rounded, before) == (count == 0)
+    again = coded(seed=1)
+    make_trainable(again, linear_layers(again, which))
+    again.load_state_dict(encoder.state_dict())  # that rounding has begun is part of it
+    assert torch.equal(again(**batch).last_hidden_state, rounded)
+    make_ordinary(encoder)
+    assert torch.allclose(encoder(**batch).last_hidden_state, rounded, atol=2e-3)
+    assert len(four_bit_layers(encoder)) == count
+    save_pretrained(encoder, tmp_path / "model", eight_bit=True)
+    read_again = load_pretrained(tmp_path / "model")
+    assert four_bit_layers(read_again) == four_bit_layers(encoder)
+    found = read_again.embeddings.word_embeddings.weight
+    assert torch.equal(found, encoder.embeddings.word_embeddings.weight)
+
+
+def test_loss_of_vectors_is_its_definition_in_float64():
+    draw = np.random.default_rng(0)
+    ours, target = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in draw.normal(size=(2, 7, 5)))
+    wanted = draw.uniform(-1, 1, (7, 7))
+    loss, parts = vector_losses(*(torch.from_numpy(x) for x in (ours, target, wanted)))
+    pairs = [(i, j) for i in range(7) for j in range(7)]
+    errors = {(i, j): (ours[i] @ ours[j] - wanted[i, j]) ** 2 for i, j in pairs}
+    near = [errors[i, j] for i, j in pairs if i != j and wanted[i, j] > NEAR_COSINE]
+    assert near
+    expected = {
+        "sentence": np.mean([1 - ours[i] @ target[i] for i in range(7)]),
+        "similarity": np.mean(list(errors.values())),
+        "near_similarity": np.mean(near),
+    }
+    assert {name: pytest.approx(float(part), rel=1e-5) for name, part in parts.items()} == expected
+    total = expected["sentence"] + SIMILARITY * expected["similarity"] + NEAR * expected["near_similarity"]
+    assert float(loss) == pytest.approx(total, rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def teachers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("teachers")
+    for name, size in (("near", 24), ("wide", 48)):
+        encoder = spread(build(replace(TOY, hidden_size=size), None, seed=size), size)
+        save_pretrained(encoder, folder / name, tokenizer_from=MINILM)
+    return folder
+
+
+def test_targets_and_near_texts_are_their_definitions(teachers):
+    both, texts = Teachers(teachers / "near", teachers / "wide", 0.3), texts_of(40)
+    vectors = both.read(texts, 16)
+    alone = both.vectors({name: read(t, texts[:1]) for name, t in both.tokenizers.items()})
+    for name, values in vectors.items():
+        assert torch.allclose(values[:1], alone[name], atol=1e-5)
+    draw = torch.Generator().manual_seed(0)
+    both.map = torch.linalg.qr(torch.randn(48, 24, generator=draw)).Q
+    target, similarity = both.targets(vectors)
+    near, wide = (vectors[name].double().numpy() for name in ("near", "wide"))
+    turned = wide @ both.map.double().numpy()
+    blend = 0.3 * near + 0.7 * turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    assert np.allclose(target, blend / np.linalg.norm(blend, axis=1, keepdims=True), atol=1e-5)
+    cosines = 0.3 * near @ near.T + 0.7 * wide @ wide.T
+    assert np.allclose(similarity, cosines, atol=1e-5)
+    np.fill_diagonal(cosines, -np.inf)
+    found = both.nearest(vectors)
+    assert found.shape == (40, 16)
+    assert np.allclose(np.take_along_axis(cosines, found, 1), -np.sort(-cosines, 1)[:, :16], atol=1e-5)
+    assert np.array_equal(found[:, 0], cosines.argmax(1))
+
+
+def stream(noise=0.0, seed=0, texts=None):
+    tokenizer = PairTokenizer.load(MINILM)
+    texts = texts or texts_of(60)
+    near = np.random.default_rng(1).integers(0, len(texts), (len(texts), 8))
+    sentences = [f"{text} on a day" for text in texts_of(30, seed=9)]
+    return TextStream(
+        texts,
+        np.arange(len(texts), dtype=float),
+        near,
+        sentences,
+        {"teacher": tokenizer},
+        {"student": tokenizer},
+        Misspeller(None),
+        noise,
+        16,
+        seed,
+    )
+
+
+def test_batches_are_drawn_by_the_seed_alone_and_hold_what_they_should():
+    first, again, other = (list(islice(stream(seed=seed), 8)) for seed in (0, 0, 1))
+    for a, b in zip(first, again, strict=True):
+        assert all(torch.equal(a["teacher"][name], b["teacher"][name]) for name in a["teacher"])
+    drawn, others = (
+        [batch["teacher"]["input_ids"].tolist() for batch in batches] for batches in (first, other)
+    )
+    assert drawn != others
+    assert all(len(batch["teacher"]["input_ids"]) == 16 for batch in first)
+    made = stream()
+    units = made._units(random.Random(0))
+    groups = [unit for unit in units if len(unit) == GROUP]
+    assert len(groups) * GROUP == sum(map(len, units)) // 2
+    for group in groups:
+        row = made.texts.index(group[0])
+        assert set(group[1:]) <= {made.texts[k] for k in made.near[row]}
+    assert made.texts[0] not in [group[0] for group in groups]  # it counts for nothing
+    assert sum(unit[0].endswith("on a day") for unit in units if len(unit) == 1) * 4 == sum(map(len, units))
+
+
+def test_students_alone_read_misspelt_texts():
+    (clean,) = islice(stream(noise=0.0), 1)
+    assert torch.equal(clean["teacher"]["input_ids"], clean["student"]["input_ids"])
+    (noisy,) = islice(stream(noise=1.0), 1)
+    (plain,) = islice(stream(noise=1.0), 1)
+    assert torch.equal(noisy["teacher"]["input_ids"], plain["teacher"]["input_ids"])
+    as_is, misspelt = (
+        [row[mask > 0].tolist() for row, mask in zip(read["input_ids"], read["attention_mask"], strict=True)]
+        for read in (noisy["teacher"], noisy["student"])
+    )
+    assert sum(a != b for a, b in zip(as_is, misspelt, strict=True)) > 8
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_edit_changes_one_or_two_words(seed):
+    text, other = "the red tea pot is on the old table", "winter stone"
+    words, changed = text.split(), edited(text, other, random.Random(seed)).split()
+    assert abs(len(words) - len(changed)) <= 2
+    strange = [word for word in changed if word not in words]
+    assert len(strange) <= 2
+    assert set(strange) <= set(other.split())
+
+
+@pytest.fixture
+def run_config(teachers, tmp_path, monkeypatch):
+    monkeypatch.setattr(distill.general.train_students, "NOTED", 2)
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    lines = "".join(f"questions\t{text} {k}\n" for k, text in enumerate(texts_of(240)))
+    (cache / "texts.tsv").write_text("source\ttext\n" + lines)
+    (tmp_path / "sentences.txt").write_text("".join(f"{text} on a day\n" for text in texts_of(50, seed=5)))
+    students = [
+        StudentConfig("one", replace(TOY, intermediate_size=16), str(teachers / "near"), "all", 2e-3),
+        StudentConfig("two", TOY, str(teachers / "near"), "feed-forward", 2e-3),
+    ]
+    return TrainingConfig(
+        out=tmp_path / "run",
+        cache=cache,
+        sentences=tmp_path / "sentences.txt",
+        near=teachers / "near",
+        wide=teachers / "wide",
+        students=students,
+        seconds=3,
+        size=16,
+        workers=0,
+    )
+
+
+def records(config):
+    return [json.loads(line) for line in (config.out / "record.jsonl").read_text().splitlines()]
+
+
+def test_students_come_nearer_to_their_teachers_and_a_run_goes_on(run_config):
+    train_students(replace(run_config, seconds=0.01))
+    begun = records(run_config)[-1]
+    train_students(run_config)
+    *steps, done = records(run_config)[1:]
+    assert steps[0]["step"] > begun["step"]
+    assert done["seconds"] >= 3
+    for name, count in (("one", 12), ("two", 4)):
+        assert done["held_cosine"][name] > begun["held_cosine"][name]
+        trunk = load_pretrained(run_config.out / name / "trunk")
+        assert len(four_bit_layers(trunk)) == count
+        assert find_codes(trunk.embeddings.word_embeddings.weight) is not None
+    before = load_pretrained(run_config.out / "one" / "trunk")
+    train_students(run_config)  # nothing is left to do
+    assert records(run_config)[-1] == done
+    after = load_pretrained(run_config.out / "one" / "trunk")
+    for (name, a), b in zip(before.named_parameters(), after.parameters(), strict=True):
+        assert torch.equal(a, b), name
+
+
+def test_a_student_is_read_off_the_command_line():
+    found = parsed("s=matcher-open-s,num_hidden_layers=5,rate=1e-4,four_bits=feed-forward,parent=runs/x")
+    assert (found.name, found.rate, found.four_bits, found.parent) == ("s", 1e-4, "feed-forward", "runs/x")
+    assert found.shape.num_hidden_layers == 5
+    for wrong in (
+        "matcher-open-s",
+        "s=matcher-open-s,depth=3",
+        "s=matcher-open-s,rate=fast",
+        "s=matcher-open-s,four_bits=2",
+    ):
+        with pytest.raises(OptionError, match="--student"):
+            parsed(wrong)
+    with pytest.raises(ModelError, match="no-such"):
+        parsed("s=no-such-preset")
