@@ -32,6 +32,7 @@ from distill.general.train_trunk import ASKED, EMBEDDING_STEPS, counted, looked_
 from distill.general.trainable_grids import (
     Layers,
     begin_rounding,
+    is_rounding,
     linear_layers,
     make_ordinary,
     make_trainable,
@@ -263,7 +264,7 @@ def _train(
             pin_memory=where.type == "cuda",
         )
     )
-    rounded = used > config.rounding * config.seconds
+    rounded = any(is_rounding(student.encoder) for student in students)
     saved, began = used, time.monotonic() - used
     sums = torch.zeros(len(students), 3, device=where)
     for student in students:
@@ -291,12 +292,11 @@ def _train(
             saved = used
     _save(config.out, students, step, used)
     target, _ = teachers.targets(held_out)
-    fit = {
-        student.config.name: float(
-            (student.vectors(texts[:first], config.size) * (target @ student.turn)).sum(1).mean()
-        )
-        for student in students
-    }
+    fit = {}
+    for student in students:
+        student.encoder.eval()
+        ours = student.vectors(texts[:first], config.size)
+        fit[student.config.name] = float((ours * (target @ student.turn)).sum(1).mean())
     _note(config.out, progress, step=step, seconds=round(used, 1), held_cosine=fit)
 
 

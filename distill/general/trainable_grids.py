@@ -133,6 +133,11 @@ def begin_rounding(encoder: Encoder, batch: dict[str, Tensor]) -> None:
         rows.on = True
 
 
+def is_rounding(encoder: Encoder) -> bool:
+    """Whether `begin_rounding` has been called, also before an interruption."""
+    return any(_rows(layer).on for _, layer in _rounded_layers(encoder))
+
+
 def make_ordinary(encoder: Encoder) -> None:
     """Make a trained encoder an ordinary one again, its weights where they were rounded to."""
     words = cast(CodedWords, encoder.embeddings.word_embeddings).table()

@@ -23,6 +23,7 @@ from distill.general.trainable_grids import (
     CodedWords,
     FourBitRows,
     begin_rounding,
+    is_rounding,
     linear_layers,
     make_ordinary,
     make_trainable,
@@ -151,7 +152,9 @@ def test_an_encoder_is_rounded_in_training_and_ordinary_after_it(which, count, t
     assert torch.equal(rounded, before) == (count == 0)
     again = coded(seed=1)
     make_trainable(again, linear_layers(again, which))
+    assert not is_rounding(again)
     again.load_state_dict(encoder.state_dict())  # that rounding has begun is part of it
+    assert is_rounding(again) == (count > 0)
     assert torch.equal(again(**batch).last_hidden_state, rounded)
     make_ordinary(encoder)
     assert torch.allclose(encoder(**batch).last_hidden_state, rounded, atol=2e-3)
