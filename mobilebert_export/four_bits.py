@@ -8,7 +8,7 @@ import numpy as np
 
 from distill.general.heads import with_head
 from distill.general.teachers import MAX_LENGTH
-from distill.general.trainable_grids import Layers
+from distill.general.trainable_grids import Layers, linear_layers
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.layers import Encoder
 from quantize.weight_rounding import FOUR, round_weights
@@ -27,9 +27,8 @@ def in_four_bits(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str
         return encoder
     model = with_head(encoder, seed=0)
     calibration = tokenizer.pad(tokenizer.ids(list(texts), MAX_LENGTH), None)
-    keep = [name for name, _ in model.named_modules() if name.startswith("head.")]
-    if layers == "feed-forward":
-        keep += [name for name, _ in model.named_modules() if ".attention." in name]
+    chosen = {f"encoder.{name}" for name in linear_layers(encoder, layers)}
+    keep = [name for name in linear_layers(model, "all") if name not in chosen]
     given = {name: np.asarray(values, np.int32) for name, values in calibration.items()}
     rounded: Encoder = round_weights(model, given, FOUR, keep).network.encoder
     return rounded

@@ -40,10 +40,11 @@ from distill.general.teachers import (
 from distill.general.texts import CORPORA, source_files, write_own_texts, write_texts
 from distill.general.train_head import HEAD_FILE, STATEMENTS, HeadConfig, write_matcher
 from distill.general.train_trunk import TrunkConfig, train_trunk
+from distill.general.trainable_grids import Layers
 from mobilebert_export.console import progress_console, step
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.exporter import export
-from mobilebert_export.four_bits import Layers, in_four_bits
+from mobilebert_export.four_bits import in_four_bits
 from mobilebert_export.shipping import GENERAL_RECORD, ShipConfig, export_requests
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError, OutputError, ToolError

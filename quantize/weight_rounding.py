@@ -153,10 +153,12 @@ def rounded(weight: Tensor, moment: Tensor, bits: int) -> Tensor:
     largest = largest_weight(bits)
     w = weight.detach().double().clone()
     top = w.abs().argmax(1, keepdim=True)
-    ends, steps = w.gather(1, top), _steps(w, largest)
+    ends = w.gather(1, top)
     if bits == FOUR:
         steps = cut_steps(w, moment.diagonal().double())
         ends = ends.sign() * largest * steps
+    else:
+        steps = _steps(w, largest)
     fixed = torch.zeros_like(w, dtype=torch.bool).scatter_(1, top, True)
     # The channels with most power first: their errors are the dearest, and all others may take them up.
     order = moment.diagonal().argsort(descending=True)

@@ -1,7 +1,7 @@
 """Fixtures every room's tests share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +53,17 @@ def tflite_artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("litert_torch")
     folder = tmp_path_factory.mktemp("tiny")
     return write_artefact(folder / "tiny-tflite", "tflite", tflite_model(folder / "model"))
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Networks this small only wait for each other on several threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture

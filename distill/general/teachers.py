@@ -46,6 +46,11 @@ def padded(tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]
     return {name: torch.from_numpy(value).long() for name, value in tokenizer.pad(rows, None).items()}
 
 
+def read(tokenizer: PairTokenizer, texts: Sequence[str]) -> dict[str, Tensor]:
+    """Texts as one padded batch of at most `MAX_LENGTH` tokens."""
+    return padded(tokenizer, tokenizer.ids(texts, MAX_LENGTH))
+
+
 def load_minilm() -> Encode:
     """all-MiniLM-L6-v2."""
     folder = packaged_directory("minilm")
@@ -53,7 +58,7 @@ def load_minilm() -> Encode:
     encoder.eval()
 
     def encode(texts: Sequence[str]) -> Tensor:
-        batch = padded(tokenizer, tokenizer.ids(texts, MAX_LENGTH))
+        batch = read(tokenizer, texts)
         return mean_pool(encoder(**batch).last_hidden_state.float(), batch["attention_mask"])
 
     return encode
@@ -73,7 +78,7 @@ def load_mpnet(folder: Path) -> Encode:
         table[theirs] = ours
 
     def encode(texts: Sequence[str]) -> Tensor:
-        batch = padded(tokenizer, tokenizer.ids(texts, MAX_LENGTH))
+        batch = read(tokenizer, texts)
         out = model(input_ids=table[batch["input_ids"]], attention_mask=batch["attention_mask"])
         return mean_pool(out.last_hidden_state.float(), batch["attention_mask"])
 

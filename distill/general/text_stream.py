@@ -17,7 +17,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 from distill.general.batches import LONG_SHARE
 from distill.general.noise import Misspeller
 from distill.general.numerics import generator
-from distill.general.teachers import MAX_LENGTH, padded
+from distill.general.teachers import read
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 GROUP = 4  # near texts that are drawn together
@@ -119,8 +119,3 @@ def edited(text: str, other: str, draw: random.Random) -> str:
         else:
             words.insert(draw.randrange(len(words)), words.pop(at))
     return " ".join(words)
-
-
-def read(tokenizer: PairTokenizer, texts: Sequence[str]) -> dict[str, Tensor]:
-    """Texts as one padded batch."""
-    return padded(tokenizer, tokenizer.ids(texts, MAX_LENGTH))

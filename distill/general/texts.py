@@ -9,7 +9,7 @@ import csv
 import lzma
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -150,22 +150,14 @@ def write_texts(shared: Path, out: Path, most: int | None = None) -> dict[str, A
     intents = set(held_out_intents(data))
     excluded = evaluation_texts(data, intents)
     topics = titles(corpora / CORPORA[0][1])
-    kept: dict[str, tuple[str, str]] = {}
-    dropped = 0
-    for source, raw in [*plain_texts(data, corpora, intents, draw), *ruled_texts(topics, draw)]:
-        text = " ".join(raw.split())
-        key = normalised(text)
-        if not usable(text, key):
-            continue
-        if key in excluded:
-            dropped += 1
-        else:
-            kept.setdefault(key, (source, text))
+    kept, dropped = distinct(
+        [*plain_texts(data, corpora, intents, draw), *ruled_texts(topics, draw)], excluded
+    )
     facts: dict[str, Any] = {
         "held_out_intents": sorted(intents),
         "dropped_because_in_an_evaluation_set": dropped,
     }
-    return _write(sorted(kept.values()), draw, out, most, facts)
+    return _write(kept, draw, out, most, facts)
 
 
 def write_sentences(shared: Path, out: Path, count: int) -> int:
@@ -180,14 +172,9 @@ def write_sentences(shared: Path, out: Path, count: int) -> int:
     source_files(shared)
     data = shared / "data"
     excluded = evaluation_texts(data, set(held_out_intents(data)))
-    kept: dict[str, str] = {}
-    for _, name, size in CORPORA:
-        for raw in sentences(shared / "corpora" / name, size):
-            text = " ".join(raw.split())
-            key = normalised(text)
-            if usable(text, key) and key not in excluded:
-                kept.setdefault(key, text)
-    drawn = generator(SEED).sample(sorted(kept.values()), min(count, len(kept)))
+    found = (("", text) for _, name, size in CORPORA for text in sentences(shared / "corpora" / name, size))
+    kept, _ = distinct(found, excluded)
+    drawn = generator(SEED).sample([text for _, text in kept], min(count, len(kept)))
     out.write_text("".join(f"{text}\n" for text in drawn), encoding="utf-8")
     return len(drawn)
 
@@ -198,19 +185,41 @@ def write_own_texts(file: Path, out: Path, most: int | None = None) -> dict[str,
     Raises:
         DataError: the file is damaged, or has fewer than `FEWEST` texts that can be used.
     """
-    kept: dict[str, tuple[str, str]] = {}
     lines = read_texts([file])
-    for line in lines:
-        text = " ".join(line.split())
-        if usable(text, key := normalised(text)):
-            kept.setdefault(key, ("own", text))
+    kept, _ = distinct(("own", line) for line in lines)
     if len(kept) < FEWEST:
         raise DataError(
             f"{file}: {len(kept)} different texts of at most {LONGEST_WORDS} words and "
             f"{LONGEST_CHARACTERS} characters, one a line; at least {FEWEST} are needed"
         )
     left_out: dict[str, Any] = {"dropped_because_long_or_repeated": len(lines) - len(kept)}
-    return _write(sorted(kept.values()), generator(SEED), out, most, left_out)
+    return _write(kept, generator(SEED), out, most, left_out)
+
+
+def distinct(
+    texts: Iterable[tuple[str, str]], excluded: Collection[str] = ()
+) -> tuple[list[tuple[str, str]], int]:
+    """The `usable` ones of (source, text), white space made one space and each text once; sorted.
+
+    Args:
+        texts: in any spelling.
+        excluded: `normalised` texts that are dropped.
+
+    Returns:
+        What is kept, and how many were dropped.
+    """
+    kept: dict[str, tuple[str, str]] = {}
+    dropped = 0
+    for source, raw in texts:
+        text = " ".join(raw.split())
+        key = normalised(text)
+        if not usable(text, key):
+            continue
+        if key in excluded:
+            dropped += 1
+        else:
+            kept.setdefault(key, (source, text))
+    return sorted(kept.values()), dropped
 
 
 def usable(text: str, key: str) -> bool:

@@ -27,7 +27,7 @@ from distill.general.prune import prune
 from distill.general.stages import rate_at
 from distill.general.teachers import read_sources
 from distill.general.teachers import read_texts as read_column
-from distill.general.text_stream import Batch, TextStream, read
+from distill.general.text_stream import Batch, TextStream
 from distill.general.train_trunk import ASKED, EMBEDDING_STEPS, counted, looked_at, seated_teacher
 from distill.general.trainable_grids import (
     Layers,
@@ -37,7 +37,7 @@ from distill.general.trainable_grids import (
     make_ordinary,
     make_trainable,
 )
-from distill.general.trunk import fit_target_map, held, sentence_vectors, vector_losses
+from distill.general.trunk import embed, fit_target_map, held, sentence_vectors, vector_losses
 from matching.mining.job import read_texts
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, load_pretrained, save_pretrained
@@ -114,13 +114,10 @@ class Teachers:
 
     def read(self, texts: Sequence[str], size: int) -> dict[str, Tensor]:
         """Unit vectors of many texts, (N, H) and (N, W), `size` at a time."""
-        order = np.argsort([len(text) for text in texts], kind="stable")
-        parts = []
-        for start in range(0, len(order), size):
-            some = [texts[i] for i in order[start : start + size]]
-            parts.append(self.vectors({n: read(t, some) for n, t in self.tokenizers.items()}))
-        back = torch.from_numpy(np.argsort(order)).to(self.device)
-        return {name: torch.cat([part[name] for part in parts])[back] for name in self.encoders}
+        return {
+            name: torch.from_numpy(embed(encoder, self.tokenizers[name], texts, size)).to(self.device)
+            for name, encoder in self.encoders.items()
+        }
 
     def targets(self, vectors: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Unit targets (B, H), and how near the texts are to each other in both teachers' eyes, (B, B)."""
@@ -193,12 +190,6 @@ class Student:
         nn.utils.clip_grad_norm_(self.encoder.parameters(), 1.0)
         self.optimiser.step()
         return torch.stack([part.detach() for part in parts.values()])
-
-    def vectors(self, texts: Sequence[str], size: int) -> Tensor:
-        """Unit vectors of some texts, (N, H)."""
-        with torch.no_grad():
-            batches = (read(self.tokenizer, texts[at : at + size]) for at in range(0, len(texts), size))
-            return torch.cat([sentence_vectors(self.encoder, moved(batch, device())) for batch in batches])
 
     def write(self) -> None:
         """Write the encoder as an ordinary model directory, NAME/trunk."""
@@ -294,9 +285,8 @@ def _train(
     target, _ = teachers.targets(held_out)
     fit = {}
     for student in students:
-        student.encoder.eval()
-        ours = student.vectors(texts[:first], config.size)
-        fit[student.config.name] = float((ours * (target @ student.turn)).sum(1).mean())
+        ours = torch.from_numpy(embed(student.encoder, student.tokenizer, texts[:first], config.size))
+        fit[student.config.name] = float((ours * (target @ student.turn).cpu()).sum(1).mean())
     _note(config.out, progress, step=step, seconds=round(used, 1), held_cosine=fit)
 
 
@@ -309,10 +299,10 @@ def _turn(
 ) -> None:
     """Turn each student's targets to where its own vectors lie (orthogonal Procrustes); find its reader."""
     target, _ = teachers.targets({name: values[:TURNED_ON] for name, values in vectors.items()})
+    wanted = target.cpu().numpy()
     for student in students:
-        ours = student.vectors(texts[:TURNED_ON], size)
-        left, _, right = torch.linalg.svd(target.double().T @ ours.double())
-        student.turn = (left @ right).float()
+        ours = embed(student.encoder, student.tokenizer, texts[:TURNED_ON], size)
+        student.turn = torch.from_numpy(fit_target_map(wanted, ours)).to(device(), torch.float32)
         vocabulary = student.tokenizer.vocabulary()
         same = (other for other in students if other.tokenizer.vocabulary() == vocabulary)
         student.reader = next(same).config.name

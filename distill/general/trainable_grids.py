@@ -101,7 +101,7 @@ def make_trainable(encoder: Encoder, four_bits: Iterable[str]) -> None:
 
 
 def linear_layers(encoder: nn.Module, which: Layers) -> list[str]:
-    """Paths of an encoder's linear layers: none of them, those of the feed-forward networks, or all."""
+    """Paths of a network's linear layers: none of them, those outside of attention, or all."""
     found = [name for name, module in encoder.named_modules() if isinstance(module, nn.Linear)]
     if which == "feed-forward":
         found = [name for name in found if ".attention." not in name]

@@ -33,16 +33,18 @@ def sentence_vectors(encoder: Encoder, batch: dict[str, Tensor]) -> Tensor:
 
 
 def embed(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], size: int = 128) -> np.ndarray:
-    """Vectors (N, H) of some texts, in float32."""
+    """Vectors (N, H) of some texts, in float32, computed where the encoder lies."""
     rows = tokenizer.ids(list(texts), MAX_LENGTH)
     order = np.argsort([len(ids) for ids, _ in rows], kind="stable")
     out = np.zeros((len(rows), encoder.config.hidden_size), np.float32)
-    was_training = encoder.training
+    was_training, where = encoder.training, next(encoder.parameters()).device
     encoder.eval()
     with torch.inference_mode():
         for start in range(0, len(order), size):
             index = order[start : start + size]
-            out[index] = sentence_vectors(encoder, padded(tokenizer, [rows[i] for i in index])).numpy()
+            batch = padded(tokenizer, [rows[i] for i in index])
+            there = {name: values.to(where) for name, values in batch.items()}
+            out[index] = sentence_vectors(encoder, there).cpu().numpy()
     encoder.train(was_training)
     return out
 

@@ -12,7 +12,8 @@ from typing import Annotated
 from typer import Option
 
 from distill.general.train_trunk import TrunkConfig, train_trunk
-from mobilebert_export.four_bits import Layers, in_four_bits
+from distill.general.trainable_grids import Layers
+from mobilebert_export.four_bits import in_four_bits
 from studies.common.script import Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 

@@ -26,17 +26,10 @@ from models import EncoderConfig, build
 from models.layers import encoder_of
 from tests.helpers.tiny_networks import tiny
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TEXTS = ("Please believe me about tomorrow", "a", "The government of several countries", "12 + 34", "")
 REAL = {"believe": "beleive", "government": "goverment", "several": "severel", "tomorrow": "tommorow"}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Networks this small only wait for each other on several threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -40,6 +40,8 @@ from models.four_bit import four_bit_layers
 from tests.conftest import ROOT
 from tests.helpers.texts import MINILM
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 # MiniLM's kind and vocabulary, every other size cut.
 TOY = EncoderConfig(
     hidden_size=24,
@@ -55,15 +57,6 @@ TOY_PRESETS = {
     "matcher-open-m": TOY,
     "matcher-open-s": replace(TOY, vocab_size=5000, intermediate_size=32),
 }
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Networks this small only wait for each other on several threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from torch import nn
 
 import distill.general.train_students
 from distill.general.noise import Misspeller
-from distill.general.text_stream import GROUP, TextStream, edited, read
+from distill.general.teachers import read
+from distill.general.text_stream import GROUP, TextStream, edited
 from distill.general.train_students import (
     StudentConfig,
     Teachers,
@@ -37,6 +38,8 @@ from models.word_codes import find_codes, product_codes
 from studies.general_matcher.train_students import parsed
 from tests.helpers.texts import MINILM
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TOY = EncoderConfig(
     hidden_size=24,
     num_hidden_layers=2,
@@ -60,15 +63,6 @@ WORDS = [
     "number",
     "engine",
 ]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Networks this small only wait for each other on several threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def spread(encoder, seed):
@@ -157,7 +151,7 @@ def test_an_encoder_is_rounded_in_training_and_ordinary_after_it(which, count, t
     assert is_rounding(again) == (count > 0)
     assert torch.equal(again(**batch).last_hidden_state, rounded)
     make_ordinary(encoder)
-    assert torch.allclose(encoder(**batch).last_hidden_state, rounded, atol=2e-3)
+    assert torch.allclose(encoder(**batch).last_hidden_state, rounded, atol=1e-6)
     assert len(four_bit_layers(encoder)) == count
     save_pretrained(encoder, tmp_path / "model", eight_bit=True)
     read_again = load_pretrained(tmp_path / "model")
