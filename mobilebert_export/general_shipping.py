@@ -4,6 +4,7 @@
         cache/                  the texts, the teachers' vectors, near texts
         spelling.txt            words that misspelt texts are corrected by
         MATCHER/trunk/          the run of the trunk: checkpoint, record.jsonl, the finished trunk
+        students/               with --on-the-fly the run of all trunks: MATCHER/trunk is a finished one
         MATCHER/model/          trunk and head, a model directory
         MATCHER-QUANT/          the artefact
         MATCHER-QUANT.json      the record of all of it
@@ -14,6 +15,7 @@ What is finished is not done again.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -37,10 +39,12 @@ from distill.general.teachers import (
     vectors,
     write_shards,
 )
-from distill.general.texts import CORPORA, source_files, write_own_texts, write_texts
+from distill.general.texts import CORPORA, source_files, write_own_texts, write_sentences, write_texts
 from distill.general.train_head import HEAD_FILE, STATEMENTS, HeadConfig, write_matcher
+from distill.general.train_students import StudentConfig, TrainingConfig, train_students
 from distill.general.train_trunk import TrunkConfig, train_trunk
 from distill.general.trainable_grids import Layers
+from distill.general.trunk import held
 from mobilebert_export.console import progress_console, step
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.exporter import export
@@ -48,26 +52,29 @@ from mobilebert_export.four_bits import in_four_bits
 from mobilebert_export.shipping import GENERAL_RECORD, ShipConfig, export_requests
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError, OutputError, ToolError
-from mobilebert_runtime.files import file_sha256, write_json
-from models import find_directory
+from mobilebert_runtime.files import file_sha256, replacing, write_json
+from models import find_directory, preset
 
 SPELLED_BY = "matcher-open-m"  # whose list of words knows English where there are no corpora
 MINUTES, QUICK_MINUTES = 40.0, 0.1
 QUICK_TEXTS = 2000
+SENTENCES = 800_000  # of the corpora, beside the texts that resemble use
+BATCH, QUICK_BATCH, WORKERS = 1024, 64, 15  # texts a batch on the fly, processes that make them
 MANY = 50_000  # texts from which on near ones are looked up in cells of an index
 CELLS = 256
 
 
 @dataclass(frozen=True)
 class GeneralRecipe:
-    """How a general matcher is made on the processor.
+    """How a general matcher is made.
 
-    Shares were chosen on dev pairs (results/general_matcher); matcher-open-s's trunk as it ships was trained
-    on an accelerator instead, by `distill.general.train_students`.
+    Shares were chosen on dev pairs (results/general_matcher). matcher-open-s's trunk as it ships was trained
+    on the fly on an accelerator, matcher-open-m's on the processor.
     """
 
     four_bits: Layers
     rate: float  # peak rate
+    on_the_fly_rate: float
     minilm: float  # of MiniLM in the target where MPNet teaches too
     joint: float = 0.0  # share of the budget in which what pruning has taken is made up for
     fresh: float = 0.1  # share of batches with MiniLM's vectors alone, beside MPNet
@@ -83,10 +90,11 @@ class GeneralRecipe:
 
 
 RECIPES = {
-    "matcher-open-m": GeneralRecipe(four_bits="feed-forward", rate=1.5e-4, minilm=0.4),
+    "matcher-open-m": GeneralRecipe(four_bits="feed-forward", rate=1.5e-4, on_the_fly_rate=3e-4, minilm=0.4),
     "matcher-open-s": GeneralRecipe(
         four_bits="all",
         rate=3e-4,
+        on_the_fly_rate=5e-4,
         minilm=0.5,
         joint=0.4,
         statements=(1.0, 0.3, 0.3),
@@ -110,6 +118,8 @@ def ship_general(config: ShipConfig, console: Console) -> None:
     torch.set_num_threads(config.threads)
     texts = read_by_teachers(config, console)
     console.print(f"{len(texts):,} texts, read by {' and '.join(teachers(config))}")
+    if config.on_the_fly:
+        train_on_the_fly(config, list(exports), texts, console)
     for name, request in exports.items():
         console.rule(name)
         make(name, config, request, console)
@@ -129,6 +139,8 @@ def check(config: ShipConfig) -> dict[str, ExportRequest]:
         source_files(config.data)
     if config.teacher is not None:
         check_mpnet(config.teacher)
+    elif config.on_the_fly:
+        raise OptionError("--on-the-fly: both teachers read every batch; give --teacher, the second one")
     if find_spec("faiss") is None:
         raise ToolError("faiss is missing; run `pip install mobilebert-export[mining]` first")
     record = config.out / GENERAL_RECORD
@@ -152,6 +164,8 @@ def settings(config: ShipConfig) -> dict[str, Any]:
         "teachers": teachers(config),
         "most_texts": config.most_texts or (QUICK_TEXTS if config.quick else None),
         "minutes": minutes(config),
+        # Trained together, so the rest of the run is of the same ones.
+        "on_the_fly_training": sorted(config.matcher or RECIPES) if config.on_the_fly else None,
         "quick": config.quick,
     }
 
@@ -203,7 +217,8 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
     """Trunk, head, artefact and record of one matcher, as far as they are not there."""
     recipe, cache = RECIPES[name], config.out / "cache"
     data = config.data / "data" if config.data.is_dir() else None
-    run, model, both = config.out / name / "trunk", Path(request.model), config.teacher is not None
+    model, both = Path(request.model), config.teacher is not None
+    run = students(config) / name if config.on_the_fly else config.out / name / "trunk"
     if not (run / "trunk").is_dir():
         trunk = TrunkConfig(
             out=run,
@@ -246,12 +261,49 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
         export(request, progress_console())
     record = config.out / f"{request.out.name}.json"
     if not record.is_file():
-        write_json(record, figures(run, model, request.out, config.out / GENERAL_RECORD))
+        noted = (run.parent if config.on_the_fly else run) / "record.jsonl"
+        write_json(record, figures(noted, model, request.out, config.out / GENERAL_RECORD))
 
 
-def figures(run: Path, model: Path, artefact: Path, begun: Path) -> dict[str, Any]:
+def students(config: ShipConfig) -> Path:
+    """Folder of the run in which trunks are trained on the fly."""
+    return config.out / "students"
+
+
+def train_on_the_fly(config: ShipConfig, names: list[str], texts: list[str], console: Console) -> None:
+    """The trunks of all matchers, as far as they are not there."""
+    if config.teacher is None or all((students(config) / name / "trunk").is_dir() for name in names):
+        return
+    cache, folder, few = config.out / "cache", config.data.is_dir(), config.quick
+    sentences = cache / "sentences.txt"
+    if not sentences.is_file():
+        with replacing(sentences, force=False) as partial:
+            if folder:
+                write_sentences(config.data, partial, QUICK_TEXTS if few else SENTENCES)
+            else:
+                partial.write_text("\n".join(texts[held(len(texts)) :]), encoding="utf-8")
+    made_of = {name: RECIPES[name] for name in names}
+    training = TrainingConfig(
+        out=students(config),
+        cache=cache,
+        sentences=sentences,
+        near=find_directory("minilm"),
+        wide=config.teacher,
+        students=[
+            StudentConfig(name, preset(name), four_bits=recipe.four_bits, rate=recipe.on_the_fly_rate)
+            for name, recipe in made_of.items()
+        ],
+        data=config.data / "data" if folder else None,
+        seconds=60 * minutes(config),
+        size=QUICK_BATCH if few else BATCH,
+        workers=0 if few else min(WORKERS, (os.cpu_count() or 1) - 1),
+    )
+    train_students(training, said(console))
+
+
+def figures(record: Path, model: Path, artefact: Path, begun: Path) -> dict[str, Any]:
     """The record of a matcher: what it was made of, how the stages ended, its head, its verification."""
-    lines = [json.loads(line) for line in (run / "record.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     report = json.loads((artefact / "report.json").read_text(encoding="utf-8"))
     return {
         "made_of": json.loads(begun.read_text(encoding="utf-8")),

@@ -42,7 +42,15 @@ class ShipConfig:
     teacher: Annotated[
         Path | None, "Folder of all-mpnet-base-v2, the second teacher of --general; without it MiniLM alone."
     ] = None
-    minutes: Annotated[float | None, "Training of the trunk of each --general matcher. [40]"] = None
+    on_the_fly: Annotated[
+        bool,
+        "With --teacher: both teachers read every batch, of texts made without end, and all --general "
+        "matchers' trunks are trained at once; for an accelerator.",
+    ] = False
+    minutes: Annotated[
+        float | None,
+        "Training of the trunk of each --general matcher; with --on-the-fly of all of them. [40]",
+    ] = None
     most_texts: Annotated[int | None, "Texts that --general learns from; default: all."] = None
     quant: Annotated[str, "Of the artefacts, as in `export`."] = "int8"
     threads: Annotated[int, "CPU threads."] = 2
@@ -165,10 +173,11 @@ def check(config: ShipConfig, matchers: list[str]) -> dict[str, ExportRequest]:
         OptionError: an option is unknown or out of range, or of `--general`.
         OutputError: the folder holds matchers of `--general`.
     """
-    for name in ("teacher", "minutes", "most_texts"):
-        if getattr(config, name) is not None:
+    for name in ("teacher", "on_the_fly", "minutes", "most_texts"):
+        if value := getattr(config, name):
             flag = "--" + name.replace("_", "-")
-            raise OptionError(f"{flag} {getattr(config, name)}: of --general; add it, or leave {flag} away")
+            given = flag if value is True else f"{flag} {value}"
+            raise OptionError(f"{given}: of --general; add it, or leave {flag} away")
     if (config.out / GENERAL_RECORD).is_file():
         raise OutputError(f"{config.out}: holds matchers of --general; choose another --out")
     return export_requests(config, matchers)

@@ -1,15 +1,27 @@
-"""The one source of chance of the general matcher's training, and the type of its products."""
+"""The one source of chance of the general matcher's training, the device, and the type of its products."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import torch
+from torch import Tensor
 
 
 def generator(seed: int | str) -> random.Random:
     """A generator of its own for every purpose: its draws depend on the seed alone."""
     return random.Random(seed)  # noqa: S311 (texts are drawn, no secrets)
+
+
+def device() -> torch.device:
+    """The accelerator, or the processor where there is none."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def moved(batch: Mapping[str, Tensor], where: torch.device) -> dict[str, Tensor]:
+    """A batch on a device."""
+    return {name: values.to(where, non_blocking=True) for name, values in batch.items()}
 
 
 def fast_products() -> torch.autocast:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import MPNetModel
 
-from distill.general.numerics import fast_products
+from distill.general.numerics import device, fast_products, moved
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import file_sha256
@@ -52,33 +52,36 @@ def read(tokenizer: PairTokenizer, texts: Sequence[str]) -> dict[str, Tensor]:
 
 
 def load_minilm() -> Encode:
-    """all-MiniLM-L6-v2."""
-    folder = packaged_directory("minilm")
+    """all-MiniLM-L6-v2, on the accelerator where there is one."""
+    folder, where = packaged_directory("minilm"), device()
     encoder, tokenizer = load_pretrained(folder), PairTokenizer.load(folder)
-    encoder.eval()
+    encoder.eval().to(where)
 
     def encode(texts: Sequence[str]) -> Tensor:
-        batch = read(tokenizer, texts)
+        batch = moved(read(tokenizer, texts), where)
         return mean_pool(encoder(**batch).last_hidden_state.float(), batch["attention_mask"])
 
     return encode
 
 
 def load_mpnet(folder: Path) -> Encode:
-    """all-mpnet-base-v2, read through BERT's tokenizer.
+    """all-mpnet-base-v2, read through BERT's tokenizer, on the accelerator where there is one.
 
     Raises:
         ModelError: see `check_mpnet`.
     """
     check_mpnet(folder)
-    model = MPNetModel.from_pretrained(folder, add_pooling_layer=False, use_safetensors=True).eval()
+    where = device()
+    model = MPNetModel.from_pretrained(folder, add_pooling_layer=False, use_safetensors=True)
+    model.eval().to(where)
     tokenizer = PairTokenizer.load(packaged_directory("minilm"))
     table = torch.arange(tokenizer.vocab_size) + 4
     for theirs, ours in MPNET_SPECIAL.items():
         table[theirs] = ours
+    table = table.to(where)
 
     def encode(texts: Sequence[str]) -> Tensor:
-        batch = read(tokenizer, texts)
+        batch = moved(read(tokenizer, texts), where)
         out = model(input_ids=table[batch["input_ids"]], attention_mask=batch["attention_mask"])
         return mean_pool(out.last_hidden_state.float(), batch["attention_mask"])
 
@@ -101,7 +104,7 @@ def vectors(encode: Encode, texts: Sequence[str], batch: int = 64) -> np.ndarray
     with torch.inference_mode(), fast_products():
         for start in range(0, len(order), batch):
             found = encode([texts[i] for i in order[start : start + batch]])
-            parts.append(F.normalize(found.float(), dim=-1).numpy())
+            parts.append(F.normalize(found.float(), dim=-1).cpu().numpy())
     out = np.empty((len(texts), parts[0].shape[1]), np.float32)
     out[order] = np.concatenate(parts)
     return out

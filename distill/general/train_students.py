@@ -23,6 +23,7 @@ from torch.utils.data import DataLoader
 
 from distill.general.batches import TrainingTexts
 from distill.general.noise import MISSPELLINGS, Misspeller
+from distill.general.numerics import device, moved
 from distill.general.prune import prune
 from distill.general.stages import rate_at
 from distill.general.teachers import read_sources
@@ -81,11 +82,6 @@ class TrainingConfig:
     size: int = 1024  # texts a batch
     workers: int = 12  # processes that make batches
     seed: int = 0
-
-
-def device() -> torch.device:
-    """The accelerator, or the processor where there is none."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class Teachers:
@@ -287,7 +283,7 @@ def _train(
     for student in students:
         ours = torch.from_numpy(embed(student.encoder, student.tokenizer, texts[:first], config.size))
         fit[student.config.name] = float((ours * (target @ student.turn).cpu()).sum(1).mean())
-    _note(config.out, progress, step=step, seconds=round(used, 1), held_cosine=fit)
+    _note(config.out, progress, step=step, seconds=round(used, 1), finished=True, held_cosine=fit)
 
 
 def _turn(
@@ -306,11 +302,6 @@ def _turn(
         vocabulary = student.tokenizer.vocabulary()
         same = (other for other in students if other.tokenizer.vocabulary() == vocabulary)
         student.reader = next(same).config.name
-
-
-def moved(batch: Mapping[str, Tensor], where: torch.device) -> dict[str, Tensor]:
-    """A batch on the device."""
-    return {name: values.to(where, non_blocking=True) for name, values in batch.items()}
 
 
 def _take_up(out: Path, students: Sequence[Student]) -> tuple[float, int]:

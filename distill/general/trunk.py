@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from distill.general.numerics import moved
 from distill.general.teachers import MAX_LENGTH, load_shards, mean_pool, padded
 from distill.losses import Weights, layer_loss
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -43,8 +44,7 @@ def embed(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], size
         for start in range(0, len(order), size):
             index = order[start : start + size]
             batch = padded(tokenizer, [rows[i] for i in index])
-            there = {name: values.to(where) for name, values in batch.items()}
-            out[index] = sentence_vectors(encoder, there).cpu().numpy()
+            out[index] = sentence_vectors(encoder, moved(batch, where)).cpu().numpy()
     encoder.train(was_training)
     return out
 

@@ -6,7 +6,6 @@ import shlex
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 from string import ascii_lowercase
 
 import numpy as np
@@ -22,7 +21,14 @@ from distill.general.mine import RANKS
 from distill.general.numerics import generator
 from distill.general.rules import caption, headline, rule_question
 from distill.general.spelling import corpus_pieces, frequent_words, known_beside, write_words
-from distill.general.teachers import read_sources, read_texts, shards_are_complete, write_shards
+from distill.general.teachers import (
+    mean_pool,
+    read,
+    read_sources,
+    read_texts,
+    shards_are_complete,
+    write_shards,
+)
 from distill.general.texts import FEWEST, source_files, usable, write_own_texts
 from distill.general.train_head import HeadConfig, ReadTexts, alike_pairs, mined_pairs, training_pairs
 from distill.general.trunk import HELD, held
@@ -37,6 +43,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build, find_directory, load_pretrained, preset, read_config, save_pretrained
 from models.embedding_matcher import NONE
 from models.four_bit import four_bit_layers
+from studies.general_matcher.train_students import parsed
 from tests.conftest import ROOT
 from tests.helpers.texts import MINILM
 
@@ -86,10 +93,11 @@ def minilm(tmp_path_factory):
 def toys(monkeypatch, minilm):
     """Teacher and presets at a size that seconds are enough for."""
     monkeypatch.setattr(distill.general.teachers, "packaged_directory", {"minilm": minilm}.get)
-    places = {"minilm": minilm}
-    monkeypatch.setattr(
-        distill.general.train_trunk, "find_directory", lambda name: places.get(name, Path(name))
-    )
+    for module in (distill.general.train_trunk, general_shipping):
+        find = module.find_directory
+        monkeypatch.setattr(
+            module, "find_directory", lambda name, find=find: minilm if name == "minilm" else find(name)
+        )
     for name, config in TOY_PRESETS.items():
         monkeypatch.setitem(models.presets.PRESETS, name, config)
     monkeypatch.setattr(general_shipping, "QUICK_MINUTES", 0.02)
@@ -105,6 +113,25 @@ def mpnet(monkeypatch):
 
     monkeypatch.setattr(general_shipping, "check_mpnet", lambda folder: None)
     monkeypatch.setattr(general_shipping, "load_mpnet", lambda folder: encode)
+
+
+@pytest.fixture
+def wide(tmp_path, monkeypatch):
+    """A network in the second teacher's place, which can read along."""
+    teacher, folder = build(replace(TOY, hidden_size=48), None, seed=4), tmp_path / "wide"
+    with torch.no_grad():
+        for parameter in teacher.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(5)))
+    save_pretrained(teacher, folder, tokenizer_from=MINILM)
+    tokenizer = PairTokenizer.load(folder)
+
+    def encode(texts):
+        batch = read(tokenizer, texts)
+        return mean_pool(teacher(**batch).last_hidden_state, batch["attention_mask"])
+
+    monkeypatch.setattr(general_shipping, "check_mpnet", lambda folder: None)
+    monkeypatch.setattr(general_shipping, "load_mpnet", lambda folder: encode)
+    return folder
 
 
 def run(command, code=0):
@@ -197,6 +224,40 @@ def test_a_run_of_both_teachers_that_was_cut_off_goes_on(plain, toys, mpnet, tmp
     assert record["made_of"]["teachers"] == ["minilm", "mpnet"]
 
 
+@pytest.mark.slow
+def test_both_teachers_train_all_trunks_on_the_fly(plain, toys, wide, tmp_path, monkeypatch):
+    out = tmp_path / "ship"
+    command = [*quick(plain, out, *RECIPES), "--teacher", wide, "--on-the-fly"]
+
+    def cut_off(*given):
+        raise DataError("cut off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(general_shipping, "write_matcher", cut_off)
+        run(command, code=2)
+    trunks = stamps(out / "students")
+    with monkeypatch.context() as patched:
+        patched.setattr(general_shipping, "train_students", None)  # nothing is left for it
+        run(command)
+    assert {path: time for path, time in stamps(out / "students").items() if path in trunks} == trunks
+    for name in RECIPES:
+        record = json.loads((out / f"{name}-none.json").read_text())
+        assert record["artefact"]["verification"]["passed"]
+        assert record["made_of"]["on_the_fly_training"] == sorted(RECIPES)
+        (stage,) = record["stages"]
+        assert set(stage["held_cosine"]) == set(RECIPES)
+        network = load_pretrained(out / name / "model")
+        assert network.config == preset(name)
+        decides_by_recipe(network.head, name)
+        layers = four_bit_layers(network)
+        assert any(".attention." in layer for layer in layers) == (name == "matcher-open-s")
+        assert any("intermediate" in layer for layer in layers)
+    # Texts that the held-out figures are of teach nothing.
+    texts = read_texts(out / "cache/texts.tsv")
+    assert (out / "cache/sentences.txt").read_text().splitlines() == texts[held(len(texts)) :]
+    run([*quick(plain, out, "matcher-open-m"), "--teacher", wide, "--on-the-fly"], code=2)
+
+
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
@@ -207,6 +268,7 @@ def test_a_run_of_both_teachers_that_was_cut_off_goes_on(plain, toys, mpnet, tmp
         (["--data", "FOLDER"], "train.tsv: no such file; expected the layout of data/ and corpora/"),
         (["--data", "FEW"], f"at least {FEWEST} are needed"),
         (["--data", "TABLE"], "unknown ending"),
+        (["--on-the-fly"], "--on-the-fly: both teachers read every batch; give --teacher"),
         (["--most-texts", FEWEST - 1], f"--most-texts {FEWEST - 1}: expected from {FEWEST}"),
         (["--minutes", 0], "--minutes 0.0: expected more than 0"),
     ],
@@ -219,12 +281,11 @@ def test_bad_requests_are_refused_before_any_work(more, complaint, plain, tmp_pa
     paths["TABLE"] = paths["TABLE"].with_suffix(".csv")
     paths["TABLE"].write_text("a,b\n")
     command = ship(plain, tmp_path / "out")
-    for flag, value in zip(more[::2], more[1::2], strict=True):
-        given = paths.get(value, value)
-        if flag in command:
-            command[command.index(flag) + 1] = given
-        else:
-            command += [flag, given]
+    flag, given = more[0], [paths.get(value, value) for value in more[1:]]
+    if flag in command:
+        command[command.index(flag) + 1] = given[0]
+    else:
+        command += [flag, *given]
     run(command, code=2)
     said = capfd.readouterr().err
     assert complaint in said
@@ -242,7 +303,12 @@ def test_recipes_are_those_of_the_recorded_runs(name):
         "penalty": recipe.penalty,
         "statements": ",".join(f"{weight:g}" for weight in recipe.statements),
     }
-    if name == "matcher-open-m":  # -s as it ships was trained on an accelerator
+    (line,) = [one for one in page.splitlines() if "train_students " in one]
+    of_shape = [one for one in shlex.split(line) if f"={name}" in one and "num_hidden_layers" not in one]
+    (student,) = map(parsed, of_shape)
+    assert (student.four_bits, student.rate) == (recipe.four_bits, recipe.on_the_fly_rate)
+    assert student.shape == preset(name)
+    if name == "matcher-open-m":  # -s as it ships was trained on the fly
         shown["train_trunk ", "--out runs/general/m "] = {
             "share": recipe.minilm,
             "fresh": recipe.fresh,
@@ -261,11 +327,11 @@ def test_recipes_are_those_of_the_recorded_runs(name):
 
 @pytest.mark.parametrize(
     "more",
-    [["--minutes", 5], ["--most-texts", 5000], ["--teacher", "."]],
+    [["--minutes", 5], ["--most-texts", 5000], ["--teacher", "."], ["--on-the-fly"]],
 )
 def test_options_of_general_matchers_are_refused_for_labelled_pairs(more, plain, tmp_path, capfd):
     run(["ship", "--data", plain, "--out", tmp_path / "out", *more], code=2)
-    assert f"{more[0]} {more[1]}" in capfd.readouterr().err.replace("5.0", "5")
+    assert " ".join(map(str, more)) in capfd.readouterr().err.replace("5.0", "5")
     assert not (tmp_path / "out").exists()
 
 
