@@ -29,7 +29,7 @@ from distill.general.stages import rate_at
 from distill.general.teachers import read_sources
 from distill.general.teachers import read_texts as read_column
 from distill.general.text_stream import Batch, TextStream
-from distill.general.train_trunk import ASKED, EMBEDDING_STEPS, counted, looked_at, seated_teacher
+from distill.general.train_trunk import ASKED, EMBEDDING_STEPS, counted, looked_at, teacher_with_vocabulary
 from distill.general.trainable_grids import (
     Layers,
     begin_rounding,
@@ -46,7 +46,7 @@ from models.layers import encoder_of
 
 NEAR, WIDE = "near", "wide"  # the teachers
 NEAREST = 16  # near texts of each text
-MAPPED_ON, TURNED_ON = 65_536, 8192  # texts by which the wide teacher's vectors are mapped, targets turned
+MAPPED_ON, ROTATED_ON = 65_536, 8192  # texts by which the wide teacher's vectors are mapped, targets rotated
 NOTED, SAVED = 50, 120.0  # steps, seconds
 DECAY = 0.01
 PREFETCHED = 8  # batches that each worker makes ahead
@@ -149,17 +149,17 @@ class Student:
 
     Attributes:
         reader: name of the first student with its vocabulary; they read the same batches.
-        turn: (H, H), by which targets are turned to where its vectors lie.
+        rotation: (H, H), of the targets to where its vectors lie.
     """
 
     def __init__(self, config: StudentConfig, out: Path, texts: list[str], seed: int) -> None:
         self.config, self.folder, self.reader = config, out / config.name, config.name
         start = self.folder / "start"
         if not start.is_dir():
-            master, source = seated_teacher(config.parent, config.shape, texts, self.folder)
+            teacher, source = teacher_with_vocabulary(config.parent, config.shape, texts, self.folder)
             known = TrainingTexts(texts, PairTokenizer.load(source), Misspeller(None), 0.0, seed)
             counts = counted(known, config.shape.vocab_size)
-            pruned = prune(master, config.shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
+            pruned = prune(teacher, config.shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
             save_pretrained(pruned, start, tokenizer_from=source)
         self.tokenizer, self.encoder = PairTokenizer.load(start), encoder_of(load_pretrained(start))
         self.encoder.pooler = None
@@ -171,7 +171,7 @@ class Student:
             {"params": [p for p in parameters if p.ndim != 2], "weight_decay": 0.0},
         ]
         self.optimiser = torch.optim.AdamW(groups, lr=config.rate, betas=(0.9, 0.98), fused=True)
-        self.turn = torch.eye(config.shape.hidden_size, device=device())
+        self.rotation = torch.eye(config.shape.hidden_size, device=device())
 
     def step(self, batch: dict[str, Tensor], target: Tensor, similarity: Tensor, rate: float) -> Tensor:
         """Learn from a batch at a rate; the parts of the loss, (3,)."""
@@ -180,7 +180,7 @@ class Student:
         where = device()
         with torch.autocast(where.type, torch.bfloat16, enabled=where.type == "cuda"):
             ours = sentence_vectors(self.encoder, moved(batch, where))
-        loss, parts = vector_losses(ours, target @ self.turn, similarity)
+        loss, parts = vector_losses(ours, target @ self.rotation, similarity)
         self.optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.encoder.parameters(), 1.0)
@@ -227,7 +227,7 @@ def _train(
     vectors = {name: values[first:] for name, values in vectors.items()}
     wide, near = (vectors[name][:MAPPED_ON].cpu().numpy() for name in (WIDE, NEAR))
     teachers.map = torch.from_numpy(fit_target_map(wide, near)).to(where, torch.float32)
-    _turn(students, teachers, vectors, texts[first:], config.size)
+    _rotate_targets(students, teachers, vectors, texts[first:], config.size)
     sentences = read_texts([config.sentences])
     stream = TextStream(
         texts[first:],
@@ -282,23 +282,23 @@ def _train(
     fit = {}
     for student in students:
         ours = torch.from_numpy(embed(student.encoder, student.tokenizer, texts[:first], config.size))
-        fit[student.config.name] = float((ours * (target @ student.turn).cpu()).sum(1).mean())
+        fit[student.config.name] = float((ours * (target @ student.rotation).cpu()).sum(1).mean())
     _note(config.out, progress, step=step, seconds=round(used, 1), finished=True, held_cosine=fit)
 
 
-def _turn(
+def _rotate_targets(
     students: list[Student],
     teachers: Teachers,
     vectors: Mapping[str, Tensor],
     texts: Sequence[str],
     size: int,
 ) -> None:
-    """Turn each student's targets to where its own vectors lie (orthogonal Procrustes); find its reader."""
-    target, _ = teachers.targets({name: values[:TURNED_ON] for name, values in vectors.items()})
+    """Rotate each student's targets to where its own vectors lie (orthogonal Procrustes); find its reader."""
+    target, _ = teachers.targets({name: values[:ROTATED_ON] for name, values in vectors.items()})
     wanted = target.cpu().numpy()
     for student in students:
-        ours = embed(student.encoder, student.tokenizer, texts[:TURNED_ON], size)
-        student.turn = torch.from_numpy(fit_target_map(wanted, ours)).to(device(), torch.float32)
+        ours = embed(student.encoder, student.tokenizer, texts[:ROTATED_ON], size)
+        student.rotation = torch.from_numpy(fit_target_map(wanted, ours)).to(device(), torch.float32)
         vocabulary = student.tokenizer.vocabulary()
         same = (other for other in students if other.tokenizer.vocabulary() == vocabulary)
         student.reader = next(same).config.name

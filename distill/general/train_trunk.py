@@ -30,13 +30,11 @@ from distill.general.teachers import mean_pool, read_sources, read_texts
 from distill.general.trunk import (
     Targets,
     embed,
-    fit_target_map,
     sentence_vectors,
     transfer_loss,
     vector_loss,
 )
 from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
-from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import (
     EncoderConfig,
@@ -53,7 +51,6 @@ TRANSFER_SIZE = 48  # texts a batch of joint
 PRUNED_ON, SEEN = 2000, 12_000  # texts whose activations choose what stays, and whose words are counted
 ROUNDED_ON = 1500  # texts whose activations say how weights are rounded
 EMBEDDING_STEPS = 600
-TURNED_ON = 4096  # texts by whose vectors targets are turned
 ASKED = ("questions", "trecqa_question")  # sources of questions that people have asked
 
 Rounding = Callable[[Encoder, PairTokenizer, Sequence[str]], Encoder]
@@ -67,8 +64,6 @@ class TrunkConfig:
     cache: Path  # folder of texts.tsv, the teachers' vectors and the neighbours
     arch: str = "matcher-open-m"  # preset of the trunk: MiniLM's feature map and heads
     data: Path | None = None  # data sets: development figures and real misspellings; neither without it
-    parent: str = "minilm"  # model to prune: of MiniLM's vocabulary, its vectors as wide as MiniLM's
-    begin: str | None = None  # model whose trunk to go on from, in the place of pruning; `joint` is then 0
     kept: float = 0.0  # of the weights before training in the trunk that is written; chosen on dev pairs
     joint: float = 900  # seconds of the first stage; loading and evaluation are not counted
     vectors: float = 1800  # seconds of the second stage
@@ -96,18 +91,17 @@ def train_trunk(
     """
     torch.set_num_threads(config.threads)
     texts, shape = read_texts(config.cache / "texts.tsv"), preset(config.arch)
-    out, begin, seed = config.out, config.begin, config.seed
+    out, seed = config.out, config.seed
     misspell = Misspeller(config.data / MISSPELLINGS if config.data else None)
     out.mkdir(parents=True, exist_ok=True)
-    master, folder = seated_teacher(config.parent, shape, texts, out)
+    teacher, folder = teacher_with_vocabulary("minilm", shape, texts, out)
     known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, config.noise, seed)
-    if begin is None and not (out / "pruned").is_dir():
+    if not (out / "pruned").is_dir():
         counts = counted(known, shape.vocab_size)
-        pruned = prune(master, shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
+        pruned = prune(teacher, shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
         save_pretrained(pruned, out / "pruned", tokenizer_from=folder)
-    start = find_directory(begin) if begin else out / "pruned"
-    student = encoder_of(load_pretrained(start))
-    lessons = Lessons(master, student, known, config.data, config.cache, seed)
+    student = encoder_of(load_pretrained(out / "pruned"))
+    stages = TrunkStages(teacher, student, known, config.data, config.cache, seed)
     run = Run(out, student, progress)
     todo = STAGES[STAGES.index(run.stage) if run.stage else 0 :]
     if "joint" in todo:
@@ -115,21 +109,19 @@ def train_trunk(
             run,
             "joint",
             Settings(config.transfer_rate, config.joint),
-            lessons.plain,
-            lessons.transfer,
-            lessons.figures,
+            stages.plain,
+            stages.transfer,
+            stages.figures,
         )
     targets = Targets(config.cache, len(texts), config.share)
-    if config.parent != "minilm":
-        turn(targets, lessons, out)
     more = np.isin(read_sources(config.cache / "texts.tsv"), ASKED)
-    draw = lessons.mixed(targets, config.fresh, config.size, np.where(more, config.asked, 1))
-    loss = lessons.vectors(targets)
+    draw = stages.mixed(targets, config.fresh, config.size, np.where(more, config.asked, 1))
+    loss = stages.vectors(targets)
     settings = Settings(config.rate, config.vectors)
-    run_stage(run, "vectors", settings, draw, loss, lambda: lessons.figures(targets))
+    run_stage(run, "vectors", settings, draw, loss, lambda: stages.figures(targets))
     student.eval()
     if config.kept:
-        average(student, encoder_of(load_pretrained(start)), config.kept)
+        average(student, encoder_of(load_pretrained(out / "pruned")), config.kept)
     if rounded is not None:
         read = [texts[int(row)] for row in targets.rows[:ROUNDED_ON]]
         student = rounded(student, known.tokenizer, read)
@@ -147,31 +139,17 @@ def average(student: nn.Module, before: nn.Module, kept: float) -> None:
             parameter.lerp_(old[name], kept)
 
 
-def turn(targets: Targets, lessons: Lessons, out: Path) -> None:
-    """Turn the targets to where the vectors of another parent than MiniLM lie; out/turn.npy keeps the turn.
-
-    Raises:
-        ModelError: MiniLM has not read all texts: it does not read along, for its vectors lie elsewhere.
-    """
-    if not targets.read.all():
-        raise ModelError(f"{targets.cache}: MiniLM has not read all texts; let it read them first")
-    path = out / "turn.npy"
-    if not path.is_file():
-        rows = targets.rows[:TURNED_ON]
-        ours = embed(lessons.student, lessons.known.tokenizer, [lessons.known.texts[i] for i in rows])
-        np.save(path, fit_target_map(targets.values[rows], ours))
-    targets.turn(np.load(path))
-
-
-def seated_teacher(parent: str, config: EncoderConfig, texts: list[str], out: Path) -> tuple[Encoder, Path]:
-    """The parent reading the student's vocabulary, and the folder of that tokenizer."""
-    folder = find_directory(parent)
-    master = load_classifier(folder, num_labels=2)
-    if config.vocab_size == master.config.vocab_size:
-        return master.encoder.eval(), folder
+def teacher_with_vocabulary(
+    name: str, config: EncoderConfig, texts: list[str], out: Path
+) -> tuple[Encoder, Path]:
+    """A model that reads the student's vocabulary, its frequent entries, and the folder of that tokenizer."""
+    folder = find_directory(name)
+    teacher = load_classifier(folder, num_labels=2)
+    if config.vocab_size == teacher.config.vocab_size:
+        return teacher.encoder.eval(), folder
     kept = frequent_entries(folder, texts, config.vocab_size)
     write_cut_tokenizer(folder, kept, out / "tokenizer")
-    return with_entries(master, kept).encoder.eval(), out / "tokenizer"
+    return with_entries(teacher, kept).encoder.eval(), out / "tokenizer"
 
 
 def counted(known: TrainingTexts, entries: int) -> np.ndarray:
@@ -187,7 +165,7 @@ def looked_at(known: TrainingTexts) -> list[dict[str, Tensor]]:
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrunkStages:
     """What the stages draw, what they lose, how they are measured."""
 
     teacher: Encoder

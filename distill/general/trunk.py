@@ -53,7 +53,7 @@ def fit_target_map(wide: np.ndarray, near: np.ndarray) -> np.ndarray:
     """The map (W, H) from a wide teacher's vectors into a narrower space that lies close to `near`.
 
     The wide vectors' best H dimensions (uncentred principal components: cosines are kept as well as H
-    dimensions can), turned so that they fit `near` best (orthogonal Procrustes).
+    dimensions can), rotated so that they fit `near` best (orthogonal Procrustes).
 
     Args:
         wide: (N, W) vectors of the teacher to be followed.
@@ -99,13 +99,7 @@ class Targets:
                 order = np.concatenate([np.flatnonzero(both), np.flatnonzero(there & ~both)])
                 np.save(path, fit_target_map(theirs[order], close[both]))
             self.map = np.load(path)
-        self.turned: np.ndarray | None = None
         self.shards = -1
-        self.refresh()
-
-    def turn(self, turned: np.ndarray) -> None:
-        """Turn all targets by an orthogonal map (H, H), to where another student's vectors lie."""
-        self.turned, self.shards = turned.astype(np.float32), -1
         self.refresh()
 
     def refresh(self) -> None:
@@ -124,9 +118,6 @@ class Targets:
         if self.share < 1:
             blend += (1 - self.share) * mapped(theirs[self.there], self.map)
         self.values[self.there] = blend / np.linalg.norm(blend, axis=1, keepdims=True)
-        if self.turned is not None:
-            self.values = self.values @ self.turned
-            self.close = (self.close.astype(np.float32) @ self.turned).astype(np.float16)
 
     @property
     def rows(self) -> np.ndarray:

@@ -29,7 +29,7 @@ from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import fast_products
 from distill.general.stages import Run, Settings, run_stage
 from distill.general.teachers import mean_pool, read_texts
-from distill.general.train_trunk import STAGES, Lessons, counted, seated_teacher
+from distill.general.train_trunk import STAGES, TrunkStages, counted, teacher_with_vocabulary
 from distill.general.trunk import Targets, transfer_loss, vector_loss
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -65,34 +65,34 @@ def main(
     texts = read_texts(cache / "texts.tsv")
     config = replace(preset(arch), attention_probs_dropout_prob=0.0)
     out.mkdir(parents=True, exist_ok=True)
-    master, folder = seated_teacher("minilm", config, texts, out)
+    teacher, folder = teacher_with_vocabulary("minilm", config, texts, out)
     misspell = Misspeller(shared / "data" / MISSPELLINGS)
     known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
     if not (out / "start").is_dir():
         rows = known.usable[:: len(known.usable) // FITTED_ON]
         rows = rows[np.argsort(known.lengths[rows], kind="stable")]
         batches = [known.batch(part) for part in np.array_split(rows, len(rows) // 48)]
-        begun = start(config, master, batches, counted(known, config.vocab_size), seed)
+        begun = start(config, teacher, batches, counted(known, config.vocab_size), seed)
         save_pretrained(begun, out / "start", tokenizer_from=folder)
     student = encoder_of(load_pretrained(out / "start"))
-    lessons = DeeperLessons(master, student, known, shared / "data", cache, seed)
+    stages = DeeperStages(teacher, student, known, shared / "data", cache, seed)
     progress = Run(out, student, console().print)
     if not progress.stage:
-        progress.note(start=True, dev=lessons.figures())
+        progress.note(start=True, dev=stages.figures())
     todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]
     if "joint" in todo:
         settings = Settings(transfer_rate, joint, processor=True)
-        run_stage(progress, "joint", settings, lessons.plain, lessons.transfer, lessons.figures)
+        run_stage(progress, "joint", settings, stages.plain, stages.transfer, stages.figures)
     targets = Targets(cache, len(texts), share)
-    draw = lessons.mixed(targets, fresh, size, np.ones(len(texts), int))
-    loss = lessons.vectors(targets)
+    draw = stages.mixed(targets, fresh, size, np.ones(len(texts), int))
+    loss = stages.vectors(targets)
     settings = Settings(rate, vectors, processor=True)
-    run_stage(progress, "vectors", settings, draw, loss, lambda: lessons.figures(targets))
+    run_stage(progress, "vectors", settings, draw, loss, lambda: stages.figures(targets))
     write_embedder(student.eval(), out / "trunk", folder)
 
 
 @dataclass(frozen=True)
-class DeeperLessons(Lessons):
+class DeeperStages(TrunkStages):
     """Those of a student with several layers to each layer of its teacher."""
 
     def transfer(self, index: np.ndarray, step: int) -> tuple[Tensor, dict[str, float]]:  # noqa: ARG002
@@ -112,7 +112,7 @@ class DeeperLessons(Lessons):
         return value + sentence, parts | more
 
     def figures(self, targets: Targets | None = None) -> dict[str, float]:
-        """Those of `Lessons`, in the products of training."""
+        """Those of `TrunkStages`, in the products of training."""
         with fast_products():
             return super().figures(targets)
 

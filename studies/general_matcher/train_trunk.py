@@ -25,15 +25,6 @@ def main(
     ] = "matcher-open-m",
     cache: Cache = CACHE,
     shared: Shared = SHARED,
-    begin: Annotated[
-        str | None,
-        Option(
-            "--from", help="Model whose trunk to go on from, in the place of pruning; give --joint 0 with it."
-        ),
-    ] = None,
-    parent: Annotated[
-        str, Option(help="Model to prune: of MiniLM's vocabulary, its vectors as wide as MiniLM's.")
-    ] = "minilm",
     kept: Annotated[
         float,
         Option(min=0, max=1, help="Of the weights before training in what is written; chosen on dev pairs."),
@@ -63,8 +54,6 @@ def main(
         cache=cache,
         arch=arch,
         data=shared / "data",
-        parent=parent,
-        begin=begin,
         kept=kept,
         joint=joint,
         vectors=vectors,

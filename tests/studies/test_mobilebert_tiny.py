@@ -17,7 +17,7 @@ from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, build, load_embedder, preset
 from models.layers import encoder_of
 from studies.general_matcher.deeper_student import as_teacher, group_size, ridge, start, widened
-from studies.general_matcher.train_mobilebert_tiny import DeeperLessons, write_embedder
+from studies.general_matcher.train_mobilebert_tiny import DeeperStages, write_embedder
 from tests.helpers.tiny_networks import tiny
 
 TEACHER = EncoderConfig(
@@ -110,11 +110,11 @@ def test_transfer_teaches_every_layer_within_a_budget_of_processor_time(pair, tm
     monkeypatch.setattr(stages, "time", SimpleNamespace(process_time=lambda: next(clock)))
     monkeypatch.setattr(stages, "WARM_UP", 3)
     known = SimpleNamespace(batch=lambda index: batch(int(index[0])))
-    lessons = DeeperLessons(master, student, known, Path(), Path(), 0)
+    objectives = DeeperStages(master, student, known, Path(), Path(), 0)
     before = losses(master, student, batch(93))
     progress = Run(tmp_path, student)
     draw = lambda step: [np.array([step])]  # noqa: E731
-    run_stage(progress, "joint", Settings(3e-3, 0.395, processor=True), draw, lessons.transfer, dict)
+    run_stage(progress, "joint", Settings(3e-3, 0.395, processor=True), draw, objectives.transfer, dict)
     assert progress.step == 40
     after = losses(master, student, batch(93))
     assert after["feature_map"] < before["feature_map"]
