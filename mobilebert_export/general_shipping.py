@@ -272,17 +272,18 @@ def students(config: ShipConfig) -> Path:
 
 def train_on_the_fly(config: ShipConfig, names: list[str], texts: list[str], console: Console) -> None:
     """The trunks of all matchers, as far as they are not there."""
-    if config.teacher is None or all((students(config) / name / "trunk").is_dir() for name in names):
+    assert config.teacher is not None, "refused by `check`"
+    if all((students(config) / name / "trunk").is_dir() for name in names):
         return
     cache, folder, few = config.out / "cache", config.data.is_dir(), config.quick
     sentences = cache / "sentences.txt"
     if not sentences.is_file():
-        with replacing(sentences, force=False) as partial:
+        with replacing(sentences, force=False) as file:
             if folder:
-                write_sentences(config.data, partial, QUICK_TEXTS if few else SENTENCES)
+                write_sentences(config.data, file, QUICK_TEXTS if few else SENTENCES)
             else:
-                partial.write_text("\n".join(texts[held(len(texts)) :]), encoding="utf-8")
-    made_of = {name: RECIPES[name] for name in names}
+                file.write_text("\n".join(texts[held(len(texts)) :]), encoding="utf-8")
+    recipes = {name: RECIPES[name] for name in names}
     training = TrainingConfig(
         out=students(config),
         cache=cache,
@@ -291,7 +292,7 @@ def train_on_the_fly(config: ShipConfig, names: list[str], texts: list[str], con
         wide=config.teacher,
         students=[
             StudentConfig(name, preset(name), four_bits=recipe.four_bits, rate=recipe.on_the_fly_rate)
-            for name, recipe in made_of.items()
+            for name, recipe in recipes.items()
         ],
         data=config.data / "data" if folder else None,
         seconds=60 * minutes(config),
