@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from training.checkpoint import save_whole
+
 WARM_UP = 60  # steps
 NOTED, SAVED, MEASURED = 100, 150.0, 1200.0  # steps, seconds, seconds between two of each
 
@@ -71,16 +73,20 @@ class Run:
         """Write the checkpoint."""
         values: dict[str, Any] = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
         values |= {"stage": self.stage, "step": self.step, "used": self.used}
-        torch.save(values, self.out / "checkpoint.partial")
-        (self.out / "checkpoint.partial").replace(self.out / "checkpoint.pt")
+        save_whole(values, self.out / "checkpoint.pt")
 
     def note(self, **values: Any) -> None:
         """Add a line to the record."""
         values = {"stage": self.stage, "step": self.step, "seconds": round(self.used, 1)} | values
-        line = json.dumps(values)
-        with (self.out / "record.jsonl").open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-        self.progress(line)
+        note(self.out, self.progress, **values)
+
+
+def note(out: Path, progress: Callable[[str], None], **values: Any) -> None:
+    """Add a line to the record.jsonl of a run folder, and say it."""
+    line = json.dumps(values)
+    with (out / "record.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    progress(line)
 
 
 def run_stage(run: Run, name: str, settings: Settings, draw: Draw, loss: Loss, figures: Figures) -> None:

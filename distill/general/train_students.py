@@ -8,7 +8,6 @@ what is left of the budget; the same call resumes.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from distill.general.batches import TrainingTexts
 from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import device, moved
 from distill.general.prune import prune
-from distill.general.stages import rate_at
+from distill.general.stages import note, rate_at
 from distill.general.teachers import read_sources
 from distill.general.teachers import read_texts as read_column
 from distill.general.text_stream import Batch, TextStream
@@ -43,6 +42,7 @@ from matching.mining.job import read_texts
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, load_pretrained, save_pretrained
 from models.layers import encoder_of
+from training.checkpoint import save_whole
 
 NEAR, WIDE = "near", "wide"  # the teachers
 NEAREST = 16  # near texts of each text
@@ -271,7 +271,7 @@ def _train(
             losses = (sums / NOTED).tolist()  # waits for the device
             names = [student.config.name for student in students]
             by_name = {k: [round(part, 5) for part in row] for k, row in zip(names, losses, strict=True)}
-            _note(config.out, progress, step=step, seconds=round(used, 1), losses=by_name)
+            note(config.out, progress, step=step, seconds=round(used, 1), losses=by_name)
             sums.zero_()
         used = time.monotonic() - began
         if used - saved > SAVED:
@@ -283,7 +283,7 @@ def _train(
     for student in students:
         ours = torch.from_numpy(embed(student.encoder, student.tokenizer, texts[:first], config.size))
         fit[student.config.name] = float((ours * (target @ student.rotation).cpu()).sum(1).mean())
-    _note(config.out, progress, step=step, seconds=round(used, 1), finished=True, held_cosine=fit)
+    note(config.out, progress, step=step, seconds=round(used, 1), finished=True, held_cosine=fit)
 
 
 def _rotate_targets(
@@ -321,12 +321,4 @@ def _save(out: Path, students: Sequence[Student], step: int, used: float) -> Non
     state: dict[str, Any] = {"used": used, "step": step}
     state["models"] = {student.config.name: student.encoder.state_dict() for student in students}
     state["optimisers"] = {student.config.name: student.optimiser.state_dict() for student in students}
-    torch.save(state, out / "checkpoint.partial")
-    (out / "checkpoint.partial").replace(out / "checkpoint.pt")
-
-
-def _note(out: Path, progress: Callable[[str], None], **values: Any) -> None:
-    line = json.dumps(values)
-    with (out / "record.jsonl").open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
-    progress(line)
+    save_whole(state, out / "checkpoint.pt")
