@@ -25,6 +25,7 @@ from models import EncoderConfig, build, find_directory, load_pretrained, preset
 from models.four_bit import four_bit_layers
 from studies.general_matcher.train_students import parsed
 from tests.conftest import ROOT
+from tests.helpers.networks import spread
 from tests.helpers.texts import MINILM
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -50,10 +51,7 @@ TOY_PRESETS = {
 def minilm(tmp_path_factory):
     """What stands in MiniLM's place."""
     folder = tmp_path_factory.mktemp("minilm") / "model"
-    teacher = build(TOY, None, seed=1)
-    with torch.no_grad():
-        for parameter in teacher.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2)))
+    teacher = spread(build(TOY, None, seed=1), 2)
     save_pretrained(teacher, folder, tokenizer_from=MINILM)
     return folder
 
@@ -87,10 +85,7 @@ def mpnet(monkeypatch):
 @pytest.fixture
 def wide(tmp_path, monkeypatch):
     """A network in the second teacher's place, which can read along."""
-    teacher, folder = build(replace(TOY, hidden_size=48), None, seed=4), tmp_path / "wide"
-    with torch.no_grad():
-        for parameter in teacher.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(5)))
+    teacher, folder = spread(build(replace(TOY, hidden_size=48), None, seed=4), 5), tmp_path / "wide"
     save_pretrained(teacher, folder, tokenizer_from=MINILM)
     tokenizer = PairTokenizer.load(folder)
 

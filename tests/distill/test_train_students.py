@@ -36,6 +36,7 @@ from models import EncoderConfig, build, load_pretrained, save_pretrained
 from models.four_bit import find_four_bits, four_bit_layers
 from models.word_codes import find_codes, product_codes
 from studies.general_matcher.train_students import parsed
+from tests.helpers.networks import spread
 from tests.helpers.texts import MINILM
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -63,15 +64,6 @@ WORDS = [
     "number",
     "engine",
 ]
-
-
-def spread(encoder, seed):
-    """Fresh weights are close to zero: vectors of different texts would be alike."""
-    draw = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in encoder.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=draw))
-    return encoder
 
 
 def coded(seed=0):

@@ -36,6 +36,15 @@ def randomise(model, seed=0):
     return model
 
 
+def spread(encoder, seed):
+    """Fresh weights are close to zero: vectors of different texts would be alike."""
+    draw = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=draw))
+    return encoder
+
+
 def padded_batch(vocab=30522, length=48, seed=0):
     generator = torch.Generator().manual_seed(seed)
     ids = torch.randint(1, vocab, (3, length), generator=generator)
