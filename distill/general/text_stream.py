@@ -1,8 +1,10 @@
 """An endless stream of batches for training on an accelerator, made by worker processes beside it.
 
 Half of a batch are groups of near texts, a quarter sentences of a large corpus, a quarter texts beside an
-edited copy of their own: a word left out, put in, replaced or moved. Teachers say what any text means, so no
-edit needs a label. A share of the texts is misspelt for the students alone.
+edited copy of their own: a word left out, put in, replaced or moved. Questions about the phrases of such
+sentences take a quarter where they are asked for, half of it from the groups and half from the sentences.
+Teachers say what any text means, so no edit needs a label. A share of the texts is misspelt for the students
+alone.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 from distill.general.batches import LONG_SHARE
 from distill.general.noise import Misspeller
 from distill.general.numerics import generator
+from distill.general.phrase_questions import PhraseQuestions
 from distill.general.teachers import read
 from mobilebert_runtime.tokenizer import PairTokenizer
 
@@ -34,6 +37,7 @@ class TextStream(IterableDataset[Batch]):
         times: (N,), how often a text counts where texts are drawn.
         near: (N, K), each text's nearest others.
         sentences: of a large corpus.
+        questions: about their phrases, if any.
         teachers: tokenizers of those who read the texts as they are, by name.
         students: of those who read some of them misspelt.
         misspell: how.
@@ -48,6 +52,7 @@ class TextStream(IterableDataset[Batch]):
         times: np.ndarray,
         near: np.ndarray,
         sentences: Sequence[str],
+        questions: PhraseQuestions | None,
         teachers: Mapping[str, PairTokenizer],
         students: Mapping[str, PairTokenizer],
         misspell: Misspeller,
@@ -55,7 +60,7 @@ class TextStream(IterableDataset[Batch]):
         size: int,
         seed: int,
     ) -> None:
-        self.texts, self.near, self.sentences = texts, near, sentences
+        self.texts, self.near, self.sentences, self.questions = texts, near, sentences, questions
         self.teachers, self.students = teachers, students
         self.misspell, self.noise, self.size, self.seed = misspell, noise, size, seed
         self.times = np.cumsum(times / times.sum())
@@ -75,13 +80,15 @@ class TextStream(IterableDataset[Batch]):
 
     def _units(self, draw: random.Random) -> list[list[str]]:
         """Texts that stay together: groups, lone sentences, edited pairs."""
-        wanted = self.size * WINDOW
+        wanted, eighths = self.size * WINDOW, 1 if self.questions else 2
         units: list[list[str]] = []
-        for _ in range(wanted // 2 // GROUP):
+        for _ in range(wanted * (2 + eighths) // 8 // GROUP):
             row = self._known(draw)
             others = draw.sample(range(self.near.shape[1]), GROUP - 1)
             units.append([self.texts[row], *(self.texts[self.near[row, k]] for k in others)])
-        units += [[self._sentence(draw)] for _ in range(wanted // 4)]
+        units += [[self._sentence(draw)] for _ in range(wanted * eighths // 8)]
+        if self.questions:
+            units += [self.questions.group(draw) for _ in range(wanted // 4 // GROUP)]
         for _ in range(wanted // 8):
             text = self.texts[self._known(draw)] if draw.random() < 0.7 else self._sentence(draw)
             units.append([text, edited(text, self._sentence(draw), draw)])

@@ -23,6 +23,7 @@ from torch.utils.data import DataLoader
 from distill.general.batches import TrainingTexts
 from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import device, moved
+from distill.general.phrase_questions import PhraseQuestions
 from distill.general.prune import prune
 from distill.general.stages import note, rate_at
 from distill.general.teachers import read_sources
@@ -63,6 +64,10 @@ class StudentConfig:
     four_bits: Layers = "all"  # linear layers that are rounded
     rate: float = 5e-4  # peak rate
 
+    def make(self, out: Path, texts: list[str], seed: int) -> Student:
+        """The student, begun from `parent` where OUT/NAME/start is not there."""
+        return Student(self, out, texts, seed)
+
 
 @dataclass(frozen=True)
 class TrainingConfig:
@@ -81,6 +86,7 @@ class TrainingConfig:
     noise: float = 0.15  # share of texts that are misspelt for the students
     size: int = 1024  # texts a batch
     workers: int = 12  # processes that make batches
+    questions: bool = False  # a quarter of each batch are questions about the phrases of `sentences`
     seed: int = 0
 
 
@@ -139,7 +145,7 @@ class Teachers:
 
 
 class Student:
-    """A student in training.
+    """A student in training: its words are product codes, its matrices can be in four bits.
 
     Args:
         config: of what it is made.
@@ -149,21 +155,17 @@ class Student:
 
     Attributes:
         reader: name of the first student with its vocabulary; they read the same batches.
-        rotation: (H, H), of the targets to where its vectors lie.
+        rotation: (W, W), of the targets to where its vectors lie; these may be wider than W.
     """
 
     def __init__(self, config: StudentConfig, out: Path, texts: list[str], seed: int) -> None:
         self.config, self.folder, self.reader = config, out / config.name, config.name
         start = self.folder / "start"
         if not start.is_dir():
-            teacher, source = teacher_with_vocabulary(config.parent, config.shape, texts, self.folder)
-            known = TrainingTexts(texts, PairTokenizer.load(source), Misspeller(None), 0.0, seed)
-            counts = counted(known, config.shape.vocab_size)
-            pruned = prune(teacher, config.shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
-            save_pretrained(pruned, start, tokenizer_from=source)
+            self.begin(start, texts, seed)
         self.tokenizer, self.encoder = PairTokenizer.load(start), encoder_of(load_pretrained(start))
         self.encoder.pooler = None
-        make_trainable(self.encoder, linear_layers(self.encoder, config.four_bits))
+        self.make_trainable()
         self.encoder.to(device())
         parameters = list(self.encoder.parameters())
         groups = [
@@ -171,26 +173,52 @@ class Student:
             {"params": [p for p in parameters if p.ndim != 2], "weight_decay": 0.0},
         ]
         self.optimiser = torch.optim.AdamW(groups, lr=config.rate, betas=(0.9, 0.98), fused=True)
-        self.rotation = torch.eye(config.shape.hidden_size, device=device())
+        self.rotation = torch.empty(0)
 
-    def step(self, batch: dict[str, Tensor], target: Tensor, similarity: Tensor, rate: float) -> Tensor:
-        """Learn from a batch at a rate; the parts of the loss, (3,)."""
+    def begin(self, start: Path, texts: list[str], seed: int) -> None:
+        """Write the encoder that training begins with."""
+        teacher, source = teacher_with_vocabulary(self.config.parent, self.config.shape, texts, self.folder)
+        known = TrainingTexts(texts, PairTokenizer.load(source), Misspeller(None), 0.0, seed)
+        counts = counted(known, self.config.shape.vocab_size)
+        pruned = prune(teacher, self.config.shape, counts, looked_at(known), EMBEDDING_STEPS, seed)
+        save_pretrained(pruned, start, tokenizer_from=source)
+
+    def make_trainable(self) -> None:
+        """Train codebooks, and what is rounded later."""
+        make_trainable(self.encoder, linear_layers(self.encoder, self.config.four_bits))
+
+    def step(self, batch: Batch, target: Tensor, similarity: Tensor, rate: float, done: float) -> Tensor:
+        """Learn from a batch at a rate when a share of the budget is used; the parts of the loss, (K,)."""
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        where = device()
-        with torch.autocast(where.type, torch.bfloat16, enabled=where.type == "cuda"):
-            ours = sentence_vectors(self.encoder, moved(batch, where))
-        loss, parts = vector_losses(ours, target @ self.rotation, similarity)
+        loss, parts = self.loss(batch, target @ self.rotation, similarity, done)
         self.optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.encoder.parameters(), 1.0)
         self.optimiser.step()
         return torch.stack([part.detach() for part in parts.values()])
 
+    def loss(
+        self,
+        batch: Batch,
+        target: Tensor,
+        similarity: Tensor,
+        done: float,  # noqa: ARG002 (of students whose loss changes)
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """`vector_losses` of a batch."""
+        with on_device_products():
+            ours = sentence_vectors(self.encoder, moved(batch[self.reader], device()))
+        return vector_losses(ours, target, similarity)
+
     def write(self) -> None:
         """Write the encoder as an ordinary model directory, NAME/trunk."""
         make_ordinary(self.encoder.cpu())
         save_pretrained(self.encoder.eval(), self.folder / "trunk", tokenizer_from=self.folder / "start")
+
+
+def on_device_products() -> torch.autocast:
+    """bfloat16 products on an accelerator."""
+    return torch.autocast(device().type, torch.bfloat16, enabled=device().type == "cuda")
 
 
 def train_students(config: TrainingConfig, progress: Callable[[str], None] = lambda _: None) -> None:
@@ -199,11 +227,14 @@ def train_students(config: TrainingConfig, progress: Callable[[str], None] = lam
     Args:
         config: who learns from whom.
         progress: called with what is done and with each line of the record.
+
+    Raises:
+        DataError: questions are asked for, and the sentences have no phrases for them.
     """
     torch.manual_seed(config.seed)
     torch.backends.cuda.matmul.allow_tf32 = True
     texts = read_column(config.cache / "texts.tsv")
-    students = [Student(student, config.out, texts, config.seed) for student in config.students]
+    students = [student.make(config.out, texts, config.seed) for student in config.students]
     progress(f"{len(students)} students are there")
     used, step = _take_up(config.out, students)
     if used < config.seconds:
@@ -234,6 +265,7 @@ def _train(
         np.where(np.isin(read_sources(config.cache / "texts.tsv"), ASKED), 2.0, 1.0)[first:],
         teachers.nearest(vectors),
         sentences,
+        PhraseQuestions(sentences) if config.questions else None,
         teachers.tokenizers,
         {student.reader: student.tokenizer for student in students},
         Misspeller(config.data / MISSPELLINGS if config.data else None),
@@ -253,7 +285,7 @@ def _train(
     )
     rounded = any(is_rounding(student.encoder) for student in students)
     saved, began = used, time.monotonic() - used
-    sums = torch.zeros(len(students), 3, device=where)
+    sums = [torch.zeros((), device=where) for _ in students]
     for student in students:
         student.encoder.train()
     while used < config.seconds:
@@ -265,14 +297,16 @@ def _train(
         target, similarity = teachers.targets(teachers.vectors(batch))
         for row, student in enumerate(students):
             rate = rate_at(used / config.seconds, step, student.config.rate)
-            sums[row] += student.step(batch[student.reader], target, similarity, rate)
+            sums[row] = sums[row] + student.step(batch, target, similarity, rate, used / config.seconds)
         step += 1
         if step % NOTED == 0:
-            losses = (sums / NOTED).tolist()  # waits for the device
             names = [student.config.name for student in students]
-            by_name = {k: [round(part, 5) for part in row] for k, row in zip(names, losses, strict=True)}
+            by_name = {
+                name: [round(part, 5) for part in (row / NOTED).tolist()]  # waits for the device
+                for name, row in zip(names, sums, strict=True)
+            }
             note(config.out, progress, step=step, seconds=round(used, 1), losses=by_name)
-            sums.zero_()
+            sums = [torch.zeros((), device=where) for _ in students]
         used = time.monotonic() - began
         if used - saved > SAVED:
             _save(config.out, students, step, used)
@@ -282,7 +316,8 @@ def _train(
     fit = {}
     for student in students:
         ours = torch.from_numpy(embed(student.encoder, student.tokenizer, texts[:first], config.size))
-        fit[student.config.name] = float((ours * (target @ student.rotation).cpu()).sum(1).mean())
+        wanted = (target @ student.rotation).cpu()
+        fit[student.config.name] = float((ours[:, : wanted.shape[1]] * wanted).sum(1).mean())
     note(config.out, progress, step=step, seconds=round(used, 1), finished=True, held_cosine=fit)
 
 
@@ -297,7 +332,7 @@ def _rotate_targets(
     target, _ = teachers.targets({name: values[:ROTATED_ON] for name, values in vectors.items()})
     wanted = target.cpu().numpy()
     for student in students:
-        ours = embed(student.encoder, student.tokenizer, texts[:ROTATED_ON], size)
+        ours = embed(student.encoder, student.tokenizer, texts[:ROTATED_ON], size)[:, : wanted.shape[1]]
         student.rotation = torch.from_numpy(fit_target_map(wanted, ours)).to(device(), torch.float32)
         vocabulary = student.tokenizer.vocabulary()
         same = (other for other in students if other.tokenizer.vocabulary() == vocabulary)

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from distill.general.batches import TrainingTexts
+from distill.general.train_trunk import counted
 from distill.init.student import factorise_embedding
 from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, build
@@ -27,6 +29,7 @@ Batch = dict[str, Tensor]
 RIDGE = 1e-2  # of the variance of a block's inner features
 QUIET = 0.3  # size of what a block reads beside what its heads say, at the start
 NO_KEY = -60.0  # score of a padded key
+FITTED_ON, SIZE = 2400, 48  # texts that a start is fitted to, texts of a batch
 COMMON = 0.6  # exponent of a word's count as its weight in the fit of the word embeddings
 
 
@@ -64,6 +67,14 @@ def as_teacher(ours: EncoderOutput, teacher: EncoderConfig) -> EncoderOutput:
         for first in range(0, len(ours.attention_scores), group)
     ]
     return EncoderOutput(ours.last_hidden_state, ours.pooled, states, scores)
+
+
+def fitted_start(config: EncoderConfig, teacher: Encoder, known: TrainingTexts, seed: int) -> Encoder:
+    """`start` on texts that are spread over the known ones."""
+    rows = known.usable[:: max(1, len(known.usable) // FITTED_ON)]
+    rows = rows[np.argsort(known.lengths[rows], kind="stable")]
+    batches = [known.batch(part) for part in np.array_split(rows, max(1, len(rows) // SIZE))]
+    return start(config, teacher, batches, counted(known, config.vocab_size), seed)
 
 
 def start(
@@ -179,22 +190,46 @@ def _start_block(block: MobileBertLayer, layer: BertLayer, place: int, given: Te
     width = ours.query.out_features
     rows = slice(place * width, (place + 1) * width)
     inherits = rows.stop <= theirs.query.out_features
-    parts = [theirs.query, theirs.key, theirs.value] if inherits else [layer.intermediate.dense]
-    weight = torch.cat([part.weight[rows] if inherits else part.weight for part in parts])
-    bias = torch.cat([part.bias[rows] if inherits else part.bias for part in parts])
-    # The best `width` numbers to tell what these parts make of the input: principal components of that.
+    shared = block.bottleneck.attention  # what queries and keys read, where values read the feature map
+    inner = (layer.intermediate.dense.weight, layer.intermediate.dense.bias)
+    if not inherits:
+        _start_bottleneck(block.bottleneck.input.dense, *inner, given)
+        return
+    heads = [(part.weight[rows], part.bias[rows]) for part in (theirs.query, theirs.key, theirs.value)]
+    owns = [ours.query, ours.key, ours.value]
+    if shared is not None:
+        _start_bottleneck(block.bottleneck.input.dense, *inner, given)
+        (value, bias), own = heads.pop(), owns.pop()
+        own.weight.copy_(widened(value, own.in_features))
+        own.bias.copy_(bias)
+    reads = block.bottleneck.input if shared is None else shared
+    weight, bias = (torch.cat(parts) for parts in zip(*heads, strict=True))
+    basis, mean = _start_bottleneck(reads.dense, weight, bias, given)
+    for k, own in enumerate(owns):
+        own.weight.copy_(basis[k * width : (k + 1) * width] / QUIET)
+        own.bias.copy_(mean[k * width : (k + 1) * width])
+    nn.init.eye_(block.attention.output.dense.weight)
+
+
+def _start_bottleneck(dense: nn.Linear, weight: Tensor, bias: Tensor, given: Tensor) -> tuple[Tensor, Tensor]:
+    """Let a bottleneck keep what serves a map best: principal components of what it makes of its input.
+
+    Args:
+        dense: the bottleneck, to W numbers.
+        weight: (M, N) of the map.
+        bias: (M,) of the map.
+        given: (T, N) inputs.
+
+    Returns:
+        Basis (M, W) and mean (M,): the map is near `basis @ bottleneck + mean`, but for `QUIET`.
+    """
     made = given @ weight.t() + bias
     mean = made.mean(0)
     _, basis = torch.linalg.eigh((made - mean).t() @ (made - mean))
-    basis = basis[:, -width:]  # (M, W)
-    dense = block.bottleneck.input.dense
+    basis = basis[:, -dense.out_features :]
     dense.weight[:, : weight.shape[1]].copy_(QUIET * basis.t() @ weight)
     dense.bias.copy_(QUIET * basis.t() @ (bias - mean))
-    if inherits:
-        for k, own in enumerate((ours.query, ours.key, ours.value)):
-            own.weight.copy_(basis[k * width : (k + 1) * width] / QUIET)
-            own.bias.copy_(mean[k * width : (k + 1) * width])
-        nn.init.eye_(block.attention.output.dense.weight)
+    return basis, mean
 
 
 def ridge(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -29,17 +29,15 @@ from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import fast_products
 from distill.general.stages import Run, Settings, run_stage
 from distill.general.teachers import mean_pool, read_texts
-from distill.general.train_trunk import STAGES, TrunkStages, counted, teacher_with_vocabulary
+from distill.general.train_trunk import STAGES, TrunkStages, teacher_with_vocabulary
 from distill.general.trunk import Targets, transfer_loss, vector_loss
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import load_pretrained, preset, save_pretrained
 from models.layers import Encoder, encoder_of
 from studies.common.script import Force, Threads, console, run
-from studies.general_matcher.deeper_student import as_teacher, start
+from studies.general_matcher.deeper_student import as_teacher, fitted_start
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
-
-FITTED_ON = 2400  # texts that the start is fitted to
 
 
 def main(
@@ -69,10 +67,7 @@ def main(
     misspell = Misspeller(shared / "data" / MISSPELLINGS)
     known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
     if not (out / "start").is_dir():
-        rows = known.usable[:: len(known.usable) // FITTED_ON]
-        rows = rows[np.argsort(known.lengths[rows], kind="stable")]
-        batches = [known.batch(part) for part in np.array_split(rows, len(rows) // 48)]
-        begun = start(config, teacher, batches, counted(known, config.vocab_size), seed)
+        begun = fitted_start(config, teacher, known, seed)
         save_pretrained(begun, out / "start", tokenizer_from=folder)
     student = encoder_of(load_pretrained(out / "start"))
     stages = DeeperStages(teacher, student, known, shared / "data", cache, seed)

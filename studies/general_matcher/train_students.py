@@ -33,6 +33,7 @@ def main(
     cache: Cache = CACHE,
     shared: Shared = SHARED,
     sentences: Annotated[Path, Option(help="More texts, one a line.")] = CACHE / "sentences.txt",
+    questions: Annotated[bool, Option("--questions", help="Also questions about their phrases.")] = False,
     near: Annotated[str, Option(help="Teacher in whose width targets lie.")] = "minilm",
     wide: Annotated[str, Option(help="The other teacher.")] = "runs/mpnet/all-mpnet-base-v2",
     seconds: Annotated[float, Option(min=0, help="Budget of training.")] = 500,
@@ -56,6 +57,7 @@ def main(
         noise=noise,
         size=size,
         workers=workers,
+        questions=questions,
         seed=seed,
     )
     train_students(config, console().print)

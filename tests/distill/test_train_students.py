@@ -30,7 +30,7 @@ from distill.general.trainable_grids import (
     make_trainable,
 )
 from distill.general.trunk import NEAR, NEAR_COSINE, SIMILARITY, vector_losses
-from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.errors import DataError, ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build, load_pretrained, save_pretrained
 from models.four_bit import find_four_bits, four_bit_layers
@@ -202,7 +202,14 @@ def test_targets_and_near_texts_are_their_definitions(teachers):
     assert np.array_equal(found[:, 0], cosines.argmax(1))
 
 
-def stream(noise=0.0, seed=0, texts=None):
+class AskedQuestions:
+    """In the place of `PhraseQuestions`: of toy sentences it would find no phrases."""
+
+    def group(self, draw):
+        return [f"who asks {draw.choice(WORDS)}?" for _ in range(GROUP)]
+
+
+def stream(noise=0.0, seed=0, texts=None, questions=None):
     tokenizer = PairTokenizer.load(MINILM)
     texts = texts or texts_of(60)
     near = np.random.default_rng(1).integers(0, len(texts), (len(texts), 8))
@@ -212,6 +219,7 @@ def stream(noise=0.0, seed=0, texts=None):
         np.arange(len(texts), dtype=float),
         near,
         sentences,
+        questions,
         {"teacher": tokenizer},
         {"student": tokenizer},
         Misspeller(None),
@@ -239,6 +247,16 @@ def test_batches_are_drawn_by_the_seed_alone_and_hold_what_they_should():
         assert set(group[1:]) <= {made.texts[k] for k in made.near[row]}
     assert made.texts[0] not in [group[0] for group in groups]  # it counts for nothing
     assert sum(unit[0].endswith("on a day") for unit in units if len(unit) == 1) * 4 == sum(map(len, units))
+
+
+def test_questions_take_a_quarter_from_near_texts_and_sentences():
+    units = stream(questions=AskedQuestions())._units(random.Random(0))
+    every = sum(map(len, units))
+    groups = [unit for unit in units if len(unit) == GROUP]
+    asked = [unit for unit in groups if unit[0].startswith("who asks")]
+    assert len(asked) * GROUP * 4 == every
+    assert (len(groups) - len(asked)) * GROUP * 8 == 3 * every
+    assert sum(len(unit) == 1 for unit in units) * 8 == every
 
 
 def test_students_alone_read_misspelt_texts():
@@ -311,6 +329,11 @@ def test_students_come_nearer_to_their_teachers_and_a_run_goes_on(run_config):
     after = load_pretrained(run_config.out / "one" / "trunk")
     for (name, a), b in zip(before.named_parameters(), after.parameters(), strict=True):
         assert torch.equal(a, b), name
+
+
+def test_sentences_without_phrases_are_refused_where_questions_are_asked_for(run_config):
+    with pytest.raises(DataError, match="without phrases"):
+        train_students(replace(run_config, questions=True))
 
 
 def test_a_student_is_read_off_the_command_line():

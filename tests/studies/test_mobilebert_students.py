@@ -1,7 +1,9 @@
-"""Promise of MobileBERT-tiny's study: a deeper student starts near its teacher and answers to its layers."""
+"""Promise of MobileBERT's studies: a deeper student starts near its teacher and answers to its layers."""
 
 import copy
 import itertools
+import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,14 +12,19 @@ import numpy as np
 import pytest
 import torch
 
+import distill.general.train_students
 from distill.general import stages
 from distill.general.stages import Run, Settings, run_stage
+from distill.general.train_students import TrainingConfig, train_students
 from distill.general.trunk import sentence_vectors, transfer_loss, vector_loss
 from mobilebert_runtime.errors import ModelError
-from models import EncoderConfig, build, load_embedder, preset
+from models import EncoderConfig, build, load_embedder, load_pretrained, preset, save_pretrained
 from models.layers import encoder_of
 from studies.general_matcher.deeper_student import as_teacher, group_size, ridge, start, widened
+from studies.general_matcher.train_mobilebert import DeeperConfig
 from studies.general_matcher.train_mobilebert_tiny import DeeperStages, write_embedder
+from tests.helpers.networks import spread
+from tests.helpers.texts import MINILM
 from tests.helpers.tiny_networks import tiny
 
 TEACHER = EncoderConfig(
@@ -57,11 +64,16 @@ def batch(seed, size=12):
     return {"input_ids": ids * mask, "attention_mask": mask, "token_type_ids": ids * 0}
 
 
-@pytest.fixture(scope="module")
-def pair():
+SHARED = replace(
+    STUDENT, use_bottleneck_attention=False, key_query_shared_bottleneck=True, num_feedforward_networks=4
+)
+
+
+@pytest.fixture(scope="module", params=[STUDENT, SHARED], ids=["tiny", "standard"])
+def pair(request):
     """A teacher and the student that starts from it."""
     master = teacher()
-    return master, start(STUDENT, master, [batch(n) for n in range(30)], np.arange(60), 0)
+    return master, start(request.param, master, [batch(n) for n in range(30)], np.arange(60), 0)
 
 
 def losses(master, student, held):
@@ -96,7 +108,7 @@ def test_the_start_is_nearer_to_the_teacher_than_fresh_weights(pair):
     master, student = pair
     held = batch(91)
     begun = losses(master, student, held)
-    fresh = losses(master, build(STUDENT, None, seed=0), held)
+    fresh = losses(master, build(student.config, None, seed=0), held)
     assert begun["feature_map"] < 0.5 * fresh["feature_map"]
     assert begun["attention"] < 0.7 * fresh["attention"]  # random heads are nearly even: little to gain
     padded = {name: torch.nn.functional.pad(value, (0, 5)) for name, value in held.items()}
@@ -151,3 +163,41 @@ def test_the_folder_is_a_sentence_embedder_of_the_mean(pair, tmp_path):
         torch.testing.assert_close(
             load_embedder(tmp_path / "trunk")(**held), sentence_vectors(student, held), atol=1e-5, rtol=1e-5
         )
+
+
+def test_a_deeper_student_learns_of_layers_first_while_its_teachers_read_along(tmp_path, monkeypatch):
+    monkeypatch.setattr(distill.general.train_students, "NOTED", 2)
+    near = replace(TEACHER, vocab_size=30522, max_position_embeddings=64)
+    for name, size in (("near", 24), ("wide", 48)):
+        encoder = spread(build(replace(near, hidden_size=size), None, seed=size), size)
+        save_pretrained(encoder, tmp_path / name, tokenizer_from=MINILM)
+    words = ("tea", "law", "chess", "river", "moon", "stone", "garden", "letter", "winter", "doctor")
+    draw = random.Random(0)
+    texts = [" ".join(draw.sample(words, 5)) for _ in range(240)]
+    lines = "".join(f"questions\t{text} {k}\n" for k, text in enumerate(texts))
+    (tmp_path / "texts.tsv").write_text("source\ttext\n" + lines)
+    (tmp_path / "sentences.txt").write_text("".join(f"{text} here\n" for text in texts[:50]))
+    shape = replace(STUDENT, vocab_size=30522, max_position_embeddings=64)
+    config = TrainingConfig(
+        out=tmp_path / "run",
+        cache=tmp_path,
+        sentences=tmp_path / "sentences.txt",
+        near=tmp_path / "near",
+        wide=tmp_path / "wide",
+        students=[DeeperConfig("deep", shape, str(tmp_path / "near"), rate=2e-3)],
+        seconds=5,
+        size=16,
+        workers=0,
+    )
+    train_students(replace(config, seconds=0.01))
+    train_students(config)
+    begun, *steps, done = map(json.loads, (config.out / "record.jsonl").read_text().splitlines())
+    assert done["held_cosine"]["deep"] > begun["held_cosine"]["deep"]
+    *_, layers = zip(*(step["losses"]["deep"] for step in steps), strict=True)
+    assert layers[0] > 0
+    assert layers[-1] == 0
+    trunk = config.out / "deep" / "trunk"
+    held = batch(94)
+    with torch.no_grad():
+        found = load_embedder(trunk)(**held)
+        torch.testing.assert_close(found, sentence_vectors(encoder_of(load_pretrained(trunk)), held))

@@ -1,0 +1,139 @@
+"""MobileBERT-tiny and MobileBERT (Table 1 of the paper) under two teachers, on an accelerator.
+
+The teachers read along, as for matcher-open-s (`distill.general.train_students`). In the first part of the
+budget MiniLM's layers teach too: four student layers to each, all at once (section 3.6).
+
+    python -m studies.general_matcher.train_mobilebert --out runs/general/mobilebert
+
+The same command resumes. OUT/NAME/trunk is a sentence-transformers folder, which `mobilebert export` reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from typer import Option
+
+from distill.general.batches import TrainingTexts
+from distill.general.noise import Misspeller
+from distill.general.numerics import device, moved
+from distill.general.teachers import mean_pool
+from distill.general.text_stream import Batch
+from distill.general.train_students import (
+    NEAR,
+    Student,
+    StudentConfig,
+    TrainingConfig,
+    on_device_products,
+    train_students,
+)
+from distill.general.train_trunk import teacher_with_vocabulary
+from distill.general.trunk import transfer_loss, vector_losses
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models import find_directory, load_pretrained, preset, save_pretrained
+from models.layers import encoder_of
+from studies.common.script import console, run
+from studies.general_matcher.deeper_student import as_teacher, fitted_start
+from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
+from studies.general_matcher.train_mobilebert_tiny import write_embedder
+
+ARCHS = ("mobilebert-tiny", "mobilebert")
+TRANSFER = 0.4  # share of the budget in which layers are compared
+
+
+class DeeperStudent(Student):
+    """A student with several layers to each layer of the teacher in whose width targets lie."""
+
+    def __init__(self, config: StudentConfig, out: Path, texts: list[str], seed: int) -> None:
+        super().__init__(config, out, texts, seed)
+        self.teacher = encoder_of(load_pretrained(find_directory(config.parent))).eval()
+        self.teacher.requires_grad_(False).to(device())
+        if device().type == "cuda":
+            self.teacher.half()
+
+    def begin(self, start_at: Path, texts: list[str], seed: int) -> None:
+        """Write the encoder that training begins with: see `fitted_start`."""
+        shape = self.config.shape
+        teacher, folder = teacher_with_vocabulary(self.config.parent, shape, texts, self.folder)
+        known = TrainingTexts(texts, PairTokenizer.load(folder), Misspeller(None), 0.0, seed)
+        begun = fitted_start(shape, teacher, known, seed)
+        save_pretrained(begun, start_at, tokenizer_from=folder)
+
+    def make_trainable(self) -> None:
+        """Every weight is trained as it is."""
+
+    def loss(
+        self, batch: Batch, target: Tensor, similarity: Tensor, done: float
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """`vector_losses`; at first the layers' too, of texts as the teacher reads them."""
+        if done > TRANSFER:
+            loss, parts = super().loss(batch, target, similarity, done)
+            return loss, parts | {"layers": torch.zeros_like(loss)}
+        read = moved(batch[NEAR], device())
+        with on_device_products():
+            with torch.no_grad():
+                theirs = self.teacher(**read, capture=True)
+            output = self.encoder(**read, capture=True)
+        layers, _ = transfer_loss(theirs, as_teacher(output, self.teacher.config), read["attention_mask"])
+        hidden = output.last_hidden_state.float()
+        ours = F.normalize(mean_pool(hidden, read["attention_mask"]), dim=-1)
+        loss, parts = vector_losses(ours, target, similarity)
+        return loss + layers, parts | {"layers": layers}
+
+    def write(self) -> None:
+        """Write NAME/trunk."""
+        write_embedder(self.encoder.cpu().eval(), self.folder / "trunk", self.folder / "start")
+
+
+class DeeperConfig(StudentConfig):
+    """Of what a deeper student is made."""
+
+    def make(self, out: Path, texts: list[str], seed: int) -> Student:
+        """The student, begun near its teacher where OUT/NAME/start is not there."""
+        return DeeperStudent(self, out, texts, seed)
+
+
+def main(
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    arch: Annotated[list[str] | None, Option(help="Presets of the students.")] = None,
+    cache: Cache = CACHE,
+    shared: Shared = SHARED,
+    sentences: Annotated[Path, Option(help="More texts, one a line.")] = CACHE / "sentences.txt",
+    near: Annotated[str, Option(help="Teacher whose layers are followed.")] = "minilm",
+    wide: Annotated[str, Option(help="The other teacher.")] = "runs/mpnet/all-mpnet-base-v2",
+    seconds: Annotated[float, Option(min=0, help="Budget of training.")] = 500,
+    rate: Annotated[float, Option(help="Peak rate.")] = 5e-4,
+    share: Annotated[float, Option(min=0, max=1, help="Of the near teacher in the targets.")] = 0.3,
+    noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.15,
+    size: Annotated[int, Option(min=8, help="Texts a batch.")] = 1024,
+    workers: Annotated[int, Option(min=0, help="Processes that make batches.")] = 7,
+    seed: Annotated[int, Option(help="Of fresh weights, texts, misspellings and edits.")] = 0,
+) -> None:
+    """Train, and write OUT/ARCH/trunk of every student."""
+    shapes = {name: replace(preset(name), attention_probs_dropout_prob=0.0) for name in arch or ARCHS}
+    config = TrainingConfig(
+        out=out,
+        cache=cache,
+        sentences=sentences,
+        near=find_directory(near),
+        wide=find_directory(wide),
+        students=[DeeperConfig(name, shape, near, rate=rate) for name, shape in shapes.items()],
+        data=shared / "data",
+        seconds=seconds,
+        share=share,
+        noise=noise,
+        size=size,
+        workers=workers,
+        questions=True,
+        seed=seed,
+    )
+    train_students(config, console().print)
+
+
+if __name__ == "__main__":
+    run(main)
