@@ -258,7 +258,9 @@ def _train(
     vectors = {name: values[first:] for name, values in vectors.items()}
     wide, near = (vectors[name][:MAPPED_ON].cpu().numpy() for name in (WIDE, NEAR))
     teachers.map = torch.from_numpy(fit_target_map(wide, near)).to(where, torch.float32)
-    _rotate_targets(students, teachers, vectors, texts[first:], config.size)
+    _find_readers(students)
+    if step == 0:
+        _rotate_targets(students, teachers, vectors, texts[first:], config.size)
     sentences = read_texts([config.sentences])
     stream = TextStream(
         texts[first:],
@@ -321,39 +323,45 @@ def _train(
     note(config.out, progress, step=step, seconds=round(used, 1), finished=True, held_cosine=fit)
 
 
-def _rotate_targets(
-    students: list[Student],
-    teachers: Teachers,
-    vectors: Mapping[str, Tensor],
-    texts: Sequence[str],
-    size: int,
-) -> None:
-    """Rotate each student's targets to where its own vectors lie (orthogonal Procrustes); find its reader."""
-    target, _ = teachers.targets({name: values[:ROTATED_ON] for name, values in vectors.items()})
-    wanted = target.cpu().numpy()
+def _find_readers(students: Sequence[Student]) -> None:
+    """Find the first student with each student's vocabulary."""
     for student in students:
-        ours = embed(student.encoder, student.tokenizer, texts[:ROTATED_ON], size)[:, : wanted.shape[1]]
-        student.rotation = torch.from_numpy(fit_target_map(wanted, ours)).to(device(), torch.float32)
         vocabulary = student.tokenizer.vocabulary()
         same = (other for other in students if other.tokenizer.vocabulary() == vocabulary)
         student.reader = next(same).config.name
 
 
+def _rotate_targets(
+    students: Sequence[Student],
+    teachers: Teachers,
+    vectors: Mapping[str, Tensor],
+    texts: Sequence[str],
+    size: int,
+) -> None:
+    """Rotate each student's targets to where its own vectors lie before training (orthogonal Procrustes)."""
+    target, _ = teachers.targets({name: values[:ROTATED_ON] for name, values in vectors.items()})
+    wanted = target.cpu().numpy()
+    for student in students:
+        ours = embed(student.encoder, student.tokenizer, texts[:ROTATED_ON], size)[:, : wanted.shape[1]]
+        student.rotation = torch.from_numpy(fit_target_map(wanted, ours)).to(device(), torch.float32)
+
+
 def _take_up(out: Path, students: Sequence[Student]) -> tuple[float, int]:
-    """Seconds and steps of the run that was interrupted, whose weights the students take."""
+    """Seconds and steps of the run that was interrupted, whose weights and targets the students take."""
     path = out / "checkpoint.pt"
     if not path.is_file():
         return 0.0, 0
     state = torch.load(path, weights_only=True, map_location="cpu")
     for student in students:
         student.encoder.load_state_dict(state["models"][student.config.name])
-        if (optimiser := state["optimisers"].get(student.config.name)) is not None:
-            student.optimiser.load_state_dict(optimiser)
+        student.rotation = state["rotations"][student.config.name].to(device())
+        student.optimiser.load_state_dict(state["optimisers"][student.config.name])
     return state["used"], state["step"]
 
 
 def _save(out: Path, students: Sequence[Student], step: int, used: float) -> None:
     state: dict[str, Any] = {"used": used, "step": step}
     state["models"] = {student.config.name: student.encoder.state_dict() for student in students}
+    state["rotations"] = {student.config.name: student.rotation for student in students}
     state["optimisers"] = {student.config.name: student.optimiser.state_dict() for student in students}
     save_whole(state, out / "checkpoint.pt")

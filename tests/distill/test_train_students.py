@@ -311,10 +311,18 @@ def records(config):
     return [json.loads(line) for line in (config.out / "record.jsonl").read_text().splitlines()]
 
 
+def rotations(config):
+    return torch.load(config.out / "checkpoint.pt", weights_only=True)["rotations"]
+
+
 def test_students_come_nearer_to_their_teachers_and_a_run_goes_on(run_config):
     train_students(replace(run_config, seconds=0.01))
     begun = records(run_config)[-1]
+    first = rotations(run_config)
     train_students(run_config)
+    last = rotations(run_config)
+    assert all(torch.equal(first[name], last[name]) for name in first)  # one target all along
+    assert not torch.equal(first["one"], first["two"])
     *steps, done = records(run_config)[1:]
     assert steps[0]["step"] > begun["step"]
     assert done["seconds"] >= 3
