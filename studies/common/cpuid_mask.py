@@ -2,6 +2,7 @@
 
     python -m studies.common.cpuid_mask -m studies.latency.peers --out results/bench/peers-tflite-avx2
 
+With --amx-alone first, AMX is hidden and AVX-512 stays.
 ai-edge-litert and ONNX Runtime choose their kernels by the CPUID instruction, which has no switch that a
 program could set. So the run gets copies of both (runs/cpuid-mask) in which each CPUID traps, and a library
 that answers the trap without the bits of AVX-512, AVX-VNNI, AVX10 and AMX (cpuid_mask.c). What they compute
@@ -31,10 +32,14 @@ CPUID, TRAP = b"\x0f\xa2", b"\xcc\x90"  # INT3, NOP: as long as what they replac
 _LISTED = re.compile(r"\s*([0-9a-f]+):\s+cpuid\b")
 # Flags of /proc/cpuinfo that begin so are hidden.
 HIDDEN = ("avx512", "avx_vnni", "avx10", "amx")
+AMX, AMX_ALONE = "amx", "--amx-alone"
 
 
-def environment() -> dict[str, str]:
+def environment(*, amx_alone: bool = False) -> dict[str, str]:
     """Variables for a process in which both runtimes see no more than AVX2; copies are made once a version.
+
+    Args:
+        amx_alone: AMX is hidden, AVX-512 and what else there is stays.
 
     Raises:
         ToolError: gcc or objdump is not there, or a runtime has no CPUID instruction where one was expected.
@@ -43,15 +48,17 @@ def environment() -> dict[str, str]:
     folder = library.parent
     for name in RUNTIMES:
         copied(name, folder)
-    flags = sorted(flag for flag in read_flags() if flag.startswith(HIDDEN))
+    hidden = AMX if amx_alone else HIDDEN
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {
+    variables = os.environ | {
         "PYTHONPATH": os.pathsep.join(paths),
         "LD_PRELOAD": str(library),
-        # glibc's own choice of memcpy and the like.
-        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW",
-        HIDDEN_FLAGS: " ".join(flags),
+        HIDDEN_FLAGS: " ".join(sorted(flag for flag in read_flags() if flag.startswith(hidden))),
     }
+    if amx_alone:
+        return variables | {"CPUID_MASK_AMX_ALONE": "1"}
+    # glibc's own choice of memcpy and the like.
+    return variables | {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW"}
 
 
 def copied(name: str, folder: Path) -> Path:
@@ -137,11 +144,13 @@ def _run(command: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    if not sys.argv[1:]:
+    amx_alone = sys.argv[1:2] == [AMX_ALONE]
+    arguments = sys.argv[1 + amx_alone :]
+    if not arguments:
         sys.exit(__doc__)
     try:
-        variables = environment()
+        variables = environment(amx_alone=amx_alone)
     except ToolError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)
-    os.execve(sys.executable, [sys.executable, *sys.argv[1:]], variables)  # noqa: S606 (nothing to escape)
+    os.execve(sys.executable, [sys.executable, *arguments], variables)  # noqa: S606 (nothing to escape)

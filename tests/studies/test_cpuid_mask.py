@@ -37,6 +37,7 @@ int main(void) {
 # Of leaf 7 in Linux's names (arch/x86/include/asm/cpufeatures.h): register, bit.
 KEPT = {"avx2": (1, 5), "bmi2": (1, 8), "erms": (1, 9), "gfni": (2, 8), "vaes": (2, 9)}
 HIDDEN = {"avx512f": (1, 16), "avx512bw": (1, 30), "avx512vl": (1, 31), "avx512_vnni": (2, 11)}
+AMX = {"amx_bf16": 22, "amx_tile": 24, "amx_int8": 25}  # of EDX
 pairs = [
     ("How do I learn to cook?", "What is a way to learn cooking?"),
     ("Is tea good?", "Who invented tea?"),
@@ -74,6 +75,13 @@ def test_a_patched_program_gets_every_bit_but_those_that_are_hidden(asking):
     assert before[:2] == after[:2], "other leaves are the processor's"
     if not any(flag.startswith(cpuid_mask.HIDDEN) for flag in flags):
         assert before == after
+    without_amx = answered(patched, cpuid_mask.environment(amx_alone=True))
+    amx = sum(1 << bit for bit in AMX.values())
+    assert not without_amx[2][3] & amx
+    assert [row[:3] for row in without_amx[:3]] == [row[:3] for row in before[:3]]
+    assert without_amx[2][3] == before[2][3] & ~amx
+    for name, bit in AMX.items():
+        assert bool(before[2][3] >> bit & 1) is (name in flags), name
 
 
 def test_what_is_no_cpuid_is_not_replaced(asking):

@@ -30,7 +30,7 @@ def parser(words):
     if words[0] == "mobilebert":
         return load_command(words[1]), words[2:]
     if words[2] == cpuid_mask.__name__:  # runs Python with the arguments that follow
-        return parser([words[0], *words[3:]])
+        return parser([words[0], *(word for word in words[3:] if word != cpuid_mask.AMX_ALONE)])
     return script.command(importlib.import_module(words[2]).main), words[3:]
 
 
