@@ -274,7 +274,7 @@ class PhraseQuestions:
 
 
 def base_verbs(sentences: Iterable[str]) -> list[str]:
-    """Words that follow modal verbs, and "to" as often or nearly so."""
+    """Words that follow modal verbs, and "to" at least a quarter as often."""
     modal: Counter[str] = Counter()
     infinitive: Counter[str] = Counter()
     for text in sentences:

@@ -42,7 +42,7 @@ from distill.general.trunk import embed, fit_target_map, held, sentence_vectors,
 from matching.mining.job import read_texts
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, load_pretrained, save_pretrained
-from models.layers import encoder_of
+from models.layers import Encoder, encoder_of
 from training.checkpoint import save_whole
 
 NEAR, WIDE = "near", "wide"  # the teachers
@@ -102,11 +102,7 @@ class Teachers:
         self.share, self.device = share, device()
         folders = {NEAR: near, WIDE: wide}
         self.tokenizers = {name: PairTokenizer.load(folder) for name, folder in folders.items()}
-        self.encoders = {name: encoder_of(load_pretrained(folder)) for name, folder in folders.items()}
-        for encoder in self.encoders.values():
-            encoder.requires_grad_(False).to(self.device)
-            if self.device.type == "cuda":
-                encoder.half()
+        self.encoders = {name: load_teacher(folder) for name, folder in folders.items()}
         self.map = torch.empty(0)
 
     def vectors(self, batch: Batch) -> dict[str, Tensor]:
@@ -142,6 +138,12 @@ class Teachers:
             similarity[rows, start + rows] = -torch.inf
             found.append(similarity.topk(min(NEAREST, texts - 1), dim=1).indices.cpu())
         return torch.cat(found).numpy()
+
+
+def load_teacher(folder: Path) -> Encoder:
+    """An encoder that only reads, on the device; on an accelerator in float16."""
+    encoder = encoder_of(load_pretrained(folder)).eval().requires_grad_(False).to(device())
+    return encoder.half() if device().type == "cuda" else encoder
 
 
 class Student:

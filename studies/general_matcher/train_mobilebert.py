@@ -29,17 +29,31 @@ from distill.general.train_students import (
     Student,
     StudentConfig,
     TrainingConfig,
+    load_teacher,
     on_device_products,
     train_students,
 )
 from distill.general.train_trunk import teacher_with_vocabulary
 from distill.general.trunk import transfer_loss, vector_losses
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained, preset, save_pretrained
-from models.layers import encoder_of
+from models import find_directory, preset, save_pretrained
 from studies.common.script import console, run
 from studies.general_matcher.deeper_student import as_teacher, fitted_start
-from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
+from studies.general_matcher.options import (
+    CACHE,
+    MPNET,
+    SENTENCES,
+    SHARED,
+    Cache,
+    NearShare,
+    Noise,
+    Seconds,
+    Sentences,
+    Shared,
+    Size,
+    Wide,
+    Workers,
+)
 from studies.general_matcher.train_mobilebert_tiny import write_embedder
 
 ARCHS = ("mobilebert-tiny", "mobilebert")
@@ -51,10 +65,7 @@ class DeeperStudent(Student):
 
     def __init__(self, config: StudentConfig, out: Path, texts: list[str], seed: int) -> None:
         super().__init__(config, out, texts, seed)
-        self.teacher = encoder_of(load_pretrained(find_directory(config.parent))).eval()
-        self.teacher.requires_grad_(False).to(device())
-        if device().type == "cuda":
-            self.teacher.half()
+        self.teacher = load_teacher(find_directory(config.parent))
 
     def begin(self, start_at: Path, texts: list[str], seed: int) -> None:
         """Write the encoder that training begins with: see `fitted_start`."""
@@ -103,15 +114,15 @@ def main(
     arch: Annotated[list[str] | None, Option(help="Presets of the students.")] = None,
     cache: Cache = CACHE,
     shared: Shared = SHARED,
-    sentences: Annotated[Path, Option(help="More texts, one a line.")] = CACHE / "sentences.txt",
+    sentences: Sentences = SENTENCES,
     near: Annotated[str, Option(help="Teacher whose layers are followed.")] = "minilm",
-    wide: Annotated[str, Option(help="The other teacher.")] = "runs/mpnet/all-mpnet-base-v2",
-    seconds: Annotated[float, Option(min=0, help="Budget of training.")] = 500,
+    wide: Wide = MPNET,
+    seconds: Seconds = 500,
     rate: Annotated[float, Option(help="Peak rate.")] = 5e-4,
-    share: Annotated[float, Option(min=0, max=1, help="Of the near teacher in the targets.")] = 0.3,
-    noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.15,
-    size: Annotated[int, Option(min=8, help="Texts a batch.")] = 1024,
-    workers: Annotated[int, Option(min=0, help="Processes that make batches.")] = 7,
+    share: NearShare = 0.3,
+    noise: Noise = 0.15,
+    size: Size = 1024,
+    workers: Workers = 7,
     seed: Annotated[int, Option(help="Of fresh weights, texts, misspellings and edits.")] = 0,
 ) -> None:
     """Train, and write OUT/ARCH/trunk of every student."""

@@ -16,7 +16,21 @@ from distill.general.trainable_grids import Layers
 from mobilebert_runtime.errors import OptionError
 from models import EncoderConfig, find_directory, preset
 from studies.common.script import console, run
-from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
+from studies.general_matcher.options import (
+    CACHE,
+    MPNET,
+    SENTENCES,
+    SHARED,
+    Cache,
+    NearShare,
+    Noise,
+    Seconds,
+    Sentences,
+    Shared,
+    Size,
+    Wide,
+    Workers,
+)
 
 NUMBERS = [field.name for field in fields(EncoderConfig) if field.type in (int, "int")]
 
@@ -32,15 +46,15 @@ def main(
     ],
     cache: Cache = CACHE,
     shared: Shared = SHARED,
-    sentences: Annotated[Path, Option(help="More texts, one a line.")] = CACHE / "sentences.txt",
+    sentences: Sentences = SENTENCES,
     questions: Annotated[bool, Option("--questions", help="Also questions about their phrases.")] = False,
     near: Annotated[str, Option(help="Teacher in whose width targets lie.")] = "minilm",
-    wide: Annotated[str, Option(help="The other teacher.")] = "runs/mpnet/all-mpnet-base-v2",
-    seconds: Annotated[float, Option(min=0, help="Budget of training.")] = 500,
-    share: Annotated[float, Option(min=0, max=1, help="Of the near teacher in the targets.")] = 0.3,
-    noise: Annotated[float, Option(min=0, max=1, help="Share of texts that are misspelt.")] = 0.15,
-    size: Annotated[int, Option(min=8, help="Texts a batch.")] = 1024,
-    workers: Annotated[int, Option(min=0, help="Processes that make batches.")] = 12,
+    wide: Wide = MPNET,
+    seconds: Seconds = 500,
+    share: NearShare = 0.3,
+    noise: Noise = 0.15,
+    size: Size = 1024,
+    workers: Workers = 12,
     seed: Annotated[int, Option(help="Of texts, misspellings and edits.")] = 0,
 ) -> None:
     """Train, and write OUT/NAME/trunk of every student."""
