@@ -45,7 +45,7 @@ from distill.general.train_students import StudentConfig, TrainingConfig, train_
 from distill.general.train_trunk import TrunkConfig, train_trunk
 from distill.general.trainable_grids import Layers
 from distill.general.trunk import held
-from mobilebert_export.console import progress_console, step
+from mobilebert_export.console import progress_console, silenced, step
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.exporter import export
 from mobilebert_export.four_bits import in_four_bits
@@ -195,7 +195,9 @@ def read_by_teachers(config: ShipConfig, console: Console) -> list[str]:
     for name, load in loaders.items():
         if not shards_are_complete(cache / name, len(texts)):
             with step(console, f"{name} reads {len(texts):,} texts"):
-                write_shards(cache / name, texts, partial(vectors, load()), progress=said(console))
+                with silenced():
+                    encode = load()
+                write_shards(cache / name, texts, partial(vectors, encode), progress=said(console))
     if not (cache / "neighbours.npy").is_file():
         with step(console, "Near texts of each"):
             write_neighbours(cache, "minilm", cells=CELLS if len(texts) >= MANY else 1)

@@ -37,6 +37,8 @@ BESIDE, OTHER, FIRST = 2, 16, 2
 # From so many letters on, a word of a pair's other text may be two edits off, but for its first letter.
 TWO_EDITS = 6
 MOST_WORDS = 500_000
+# Words whose near ones are kept.
+MOST_LOOKED_UP = 4096
 # Characters of a text that are looked at, more than any network reads.
 READ = 4096
 # Between spaces, hyphens or at punctuation; what holds digits, dots or other letters is no word.
@@ -60,6 +62,9 @@ def _neighbours() -> dict[str, str]:
 
 
 NEIGHBOURS = _neighbours()
+_OTHERS = {key: [one for one in ascii_lowercase if one not in near] for key, near in NEIGHBOURS.items()}
+# A word of the list: its line times the factor of the edit, its line, the word.
+_Near = tuple[int, int, str]
 
 
 class SpellingCorrector:
@@ -71,6 +76,8 @@ class SpellingCorrector:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._line = {word: line for line, word in enumerate(words, 1)}
+        # What was looked up: both passes over a pair, and candidates of one query, ask for the same words.
+        self._looked_up: dict[str, tuple[_Near, ...]] = {}
 
     @classmethod
     def load(cls, directory: str | Path) -> SpellingCorrector:
@@ -114,8 +121,9 @@ class SpellingCorrector:
     def _corrected(self, text: str, beside: frozenset[str]) -> str:
         """Args: text; beside: lower-case words of the text that it is compared with."""
         parts, done = [], 0
+        letter = _LETTER.search(text)
         for match in _matches(text):
-            first = _LETTER.search(text).start() == match.start()  # type: ignore[union-attr]
+            first = letter is not None and letter.start() == match.start()
             found = self._correction(match.group(), beside, first=first)
             if found is not None:
                 parts += [text[done : match.start()], found]
@@ -138,17 +146,28 @@ class SpellingCorrector:
             most = min(most, line // RARER)
         if line is not None or lower in beside:
             beside = frozenset()
-        _, product, _, best = min(self._candidates(lower, beside), default=(True, most + 1, 0, ""))
-        if best in beside or product <= most:
-            return best
+        near = self._near(lower)
+        best = next((one for one in near if one[-1] in beside), near[0] if near else None)
+        if best is not None and (best[-1] in beside or best[0] <= most):
+            return best[-1]
         return self._two_edits_off(lower, beside) if len(lower) >= TWO_EDITS else None
 
-    def _candidates(self, word: str, beside: frozenset[str]) -> Iterator[tuple[bool, int, int, str]]:
-        """Words of the list at one edit: not beside, line times factor, line, word."""
-        for edit, factor in _edits(word):
-            line = self._line.get(edit)
-            if line is not None:
-                yield edit not in beside, line * factor, line, edit
+    def _near(self, word: str) -> tuple[_Near, ...]:
+        """Words of the list at one edit, by their product."""
+        found = self._looked_up.get(word)
+        if found is None:
+            found = tuple(
+                sorted(
+                    (self._line[edit] * factor, self._line[edit], edit)
+                    for factor, edits in _edits(word)
+                    for edit in edits
+                    if edit in self._line
+                )
+            )
+            if len(self._looked_up) >= MOST_LOOKED_UP:
+                self._looked_up.clear()
+            self._looked_up[word] = found
+        return found
 
     def _two_edits_off(self, word: str, beside: frozenset[str]) -> str | None:
         """The most frequent known word beside that begins with the same letter and is so near."""
@@ -184,17 +203,17 @@ def _within(one: str, other: str, edits: int) -> bool:
     )
 
 
-def _edits(word: str) -> Iterator[tuple[str, int]]:
-    """All strings at one insertion, deletion, replacement or swap of neighbours, and that edit's factor."""
+def _edits(word: str) -> Iterator[tuple[int, list[str]]]:
+    """All strings at one insertion, deletion, replacement or swap of neighbours, by their edit's factor."""
     for at in range(len(word) + 1):
         head, tail = word[:at], word[at:]
         first = FIRST if at == 0 else 1
-        yield from ((head + letter + tail, first) for letter in ascii_lowercase)
+        yield first, [head + letter + tail for letter in ascii_lowercase]
         if tail:
+            after = tail[1:]
             doubled = tail[0] in (head[-1:], tail[1:2])
-            yield head + tail[1:], first * (1 if doubled else OTHER)
-            beside = NEIGHBOURS[tail[0]]
-            for letter in ascii_lowercase:
-                yield head + letter + tail[1:], first * (BESIDE if letter in beside else OTHER)
+            yield first * (1 if doubled else OTHER), [head + after]
+            yield first * BESIDE, [head + letter + after for letter in NEIGHBOURS[tail[0]]]
+            yield first * OTHER, [head + letter + after for letter in _OTHERS[tail[0]]]
         if len(tail) > 1:
-            yield head + tail[1] + tail[0] + tail[2:], 1
+            yield 1, [head + tail[1] + tail[0] + tail[2:]]

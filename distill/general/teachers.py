@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers import MPNetModel
 
 from distill.general.numerics import device, fast_products, moved
 from mobilebert_runtime.embedder import Embedder
@@ -70,6 +69,9 @@ def load_mpnet(folder: Path) -> Encode:
     Raises:
         ModelError: see `check_mpnet`.
     """
+    # Imports all of the library's quantisers, which takes seconds and warns of each that is not complete.
+    from transformers import MPNetModel
+
     check_mpnet(folder)
     where = device()
     model = MPNetModel.from_pretrained(folder, add_pooling_layer=False, use_safetensors=True)
@@ -172,7 +174,7 @@ def write_shards(
         read: texts → their vectors (N, H), such as `vectors` of an encoder.
         start: first text to read, down to a whole shard.
         stop: text to stop before; all of them if None.
-        progress: called with what was read and how fast.
+        progress: called with how many texts are read and how fast.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for first in range(start - start % SHARD, min(stop or len(texts), len(texts)), SHARD):
@@ -185,4 +187,5 @@ def write_shards(
         with partial.open("wb") as file:
             np.save(file, part.astype(np.float16))
         partial.replace(path)
-        progress(f"{first} {len(part) / (time.monotonic() - began):.1f} texts/s")
+        rate = len(part) / (time.monotonic() - began)
+        progress(f"{first + len(part):,} of {len(texts):,} texts, {rate:.0f} a second")
