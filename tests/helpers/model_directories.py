@@ -5,8 +5,11 @@ do: labels that hang on the last digit of random numbers say nothing about an ex
 """
 
 import functools
+import itertools
 import json
+import math
 import re
+from collections import Counter
 
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -53,32 +56,39 @@ CLASSIFIERS = {
 
 @functools.cache
 def tokenizer_json(kind, like_roberta):
-    """tokenizer.json of a small vocabulary, trained on the bundled texts."""
+    """tokenizer.json of a small vocabulary of the bundled texts, the same in every process."""
     specials = list(ROBERTA_SPECIALS if like_roberta else BERT_SPECIALS)
     if like_roberta and kind == "wordpiece":  # MPNet's, which keeps BERT's unknown token
         specials.append("[UNK]")
     texts = [text for pair in samples.calibration_pairs() for text in pair]
     unknown = "[UNK]" if kind == "wordpiece" or not like_roberta else "<unk>"
-    common = {"vocab_size": VOCABULARY, "special_tokens": specials, "show_progress": False}
     if kind == "wordpiece":
         tokenizer = Tokenizer(models.WordPiece(unk_token=unknown))
         tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.decoder = decoders.WordPiece()
-        trainer = trainers.WordPieceTrainer(**common)
+        known = [*specials, *pieces(tokenizer, texts, "##")][:VOCABULARY]
+        tokenizer.model = models.WordPiece({piece: i for i, piece in enumerate(known)}, unk_token=unknown)
     elif kind == "byte-level-bpe":
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer = trainers.BpeTrainer(initial_alphabet=alphabet, **common)
+        trainer = trainers.BpeTrainer(
+            vocab_size=VOCABULARY, special_tokens=specials, initial_alphabet=alphabet, show_progress=False
+        )
+        tokenizer.train_from_iterator(texts, trainer)
     else:
         tokenizer = Tokenizer(models.Unigram())
         tokenizer.normalizer = normalizers.NFKC()
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
         tokenizer.decoder = decoders.Metaspace()
-        trainer = trainers.UnigramTrainer(unk_token=unknown, **common)
-    tokenizer.train_from_iterator(texts, trainer)
+        scores = pieces(tokenizer, texts, "")
+        whole = sum(scores.values())
+        known = [(name, 0.0) for name in specials]
+        known += [(piece, math.log(count / whole)) for piece, count in scores.items()]
+        tokenizer.model = models.Unigram(known[:VOCABULARY], unk_id=specials.index(unknown))
+    tokenizer.add_special_tokens(specials)
     first, last = (specials[0], specials[2]) if like_roberta else (specials[2], specials[3])
     pair = f"{first} $A {last} {last} $B {last}" if like_roberta else f"{first} $A {last} $B:1 {last}:1"
     tokenizer.post_processor = TemplateProcessing(
@@ -87,6 +97,30 @@ def tokenizer_json(kind, like_roberta):
         special_tokens=[(token, tokenizer.token_to_id(token)) for token in (first, last)],
     )
     return tokenizer.to_str()
+
+
+def pieces(tokenizer, texts, within):
+    """Parts of words → how often they stand there: all letters, then those that cover most of the texts.
+
+    The library's own trainers of WordPiece and Unigram find another vocabulary in every process.
+
+    Args:
+        tokenizer: normalises and splits.
+        texts: to learn from.
+        within: what a part begins with that does not begin a word.
+    """
+    words = Counter(
+        word
+        for text in texts
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text))
+    )
+    counts = Counter()
+    for word, times in words.items():
+        for start, stop in itertools.combinations(range(len(word) + 1), 2):
+            counts[within * (start > 0) + word[start:stop]] += times
+    letters = {part: len(part.removeprefix(within)) for part in counts}
+    order = sorted(counts, key=lambda part: (letters[part] > 1, -counts[part] * letters[part], part))
+    return {part: counts[part] for part in order}
 
 
 def write_tokenizer(folder, kind):

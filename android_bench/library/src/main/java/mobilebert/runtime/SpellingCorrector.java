@@ -164,9 +164,7 @@ final class SpellingCorrector {
     long most = (long) REACH << Math.min(word.length() - (name ? 1 : 0), REACHING);
     Set<String> others = line > 0 || beside.contains(lower) ? Collections.<String>emptySet() : beside;
     Best best = new Best(line > 0 ? Math.min(most, line / RARER) : most, others);
-    for (int at = 0; at <= lower.length(); at++) {
-      offerEditsAt(at, lower, best);
-    }
+    offerEdits(lower, best);
     return best.word != null || lower.length() < TWO_EDITS ? best.word : twoEditsOff(lower, others);
   }
 
@@ -206,26 +204,43 @@ final class SpellingCorrector {
             && within(a.substring(1), b.substring(1), edits - 1);
   }
 
-  /** All words at one insertion, deletion, replacement or swap of neighbours at a place, with that edit's factor. */
-  private void offerEditsAt(int at, String word, Best best) {
-    String head = word.substring(0, at);
-    String tail = word.substring(at);
+  /** All words at one insertion, deletion, replacement or swap of neighbours, each with its edit's factor. */
+  private void offerEdits(String word, Best best) {
+    int low = 0; // from here to high: the words that begin as this one does up to the edit
+    int high = lines.length;
+    for (int at = 0; low < high; at++) {
+      offerLettersAt(at, word, low, high, best);
+      if (at == word.length()) {
+        return;
+      }
+      int first = at == 0 ? FIRST : 1;
+      char one = word.charAt(at);
+      boolean doubled = at > 0 && word.charAt(at - 1) == one || at + 1 < word.length() && word.charAt(at + 1) == one;
+      best.offer(find(low, high, at, word, at + 1), first * (doubled ? 1 : OTHER));
+      if (at + 1 < word.length()) {
+        int begin = begin(low, high, at, word.charAt(at + 1));
+        int end = begin(begin, high, at, word.charAt(at + 1) + 1);
+        int after = begin(begin, end, at + 1, one);
+        best.offer(find(after, begin(after, end, at + 1, one + 1), at + 2, word, at + 2), 1);
+      }
+      low = begin(low, high, at, one);
+      high = begin(low, high, at, one + 1);
+    }
+  }
+
+  /** Words in a range with any letter put in at a place or in the place of the one there. */
+  private void offerLettersAt(int at, String word, int low, int high, Best best) {
     int first = at == 0 ? FIRST : 1;
-    for (char letter = 'a'; letter <= 'z'; letter++) {
-      best.offer(head + letter + tail, first);
-    }
-    if (tail.isEmpty()) {
-      return;
-    }
-    char one = tail.charAt(0);
-    boolean doubled = at > 0 && head.charAt(at - 1) == one || tail.length() > 1 && tail.charAt(1) == one;
-    best.offer(head + tail.substring(1), first * (doubled ? 1 : OTHER));
-    for (char letter = 'a'; letter <= 'z'; letter++) {
-      boolean beside = NEIGHBOURS[one - 'a'].indexOf(letter) >= 0;
-      best.offer(head + letter + tail.substring(1), first * (beside ? BESIDE : OTHER));
-    }
-    if (tail.length() > 1) {
-      best.offer(head + tail.charAt(1) + one + tail.substring(2), 1);
+    String beside = at < word.length() ? NEIGHBOURS[word.charAt(at) - 'a'] : "";
+    for (int next = begin(low, high, at, 'a'); next < high; ) {
+      int letter = letter(next, at);
+      int end = begin(next, high, at, letter + 1);
+      best.offer(find(next, end, at + 1, word, at), first);
+      if (at < word.length()) {
+        int factor = beside.indexOf(letter) >= 0 ? BESIDE : OTHER;
+        best.offer(find(next, end, at + 1, word, at + 1), first * factor);
+      }
+      next = end;
     }
   }
 
@@ -243,11 +258,12 @@ final class SpellingCorrector {
       this.beside = beside;
     }
 
-    void offer(String one, int factor) {
-      int found = line(one);
-      if (found == 0) {
+    void offer(int place, int factor) {
+      if (place < 0) {
         return;
       }
+      int found = lines[place];
+      String one = known.substring(starts[place], starts[place + 1]);
       long product = (long) found * factor;
       boolean before = beside.contains(one);
       boolean less = product < least || product == least && found < line;
@@ -262,31 +278,59 @@ final class SpellingCorrector {
 
   /** A word's line in the file, from 1 on; 0 where it is not there. */
   private int line(String word) {
-    int low = 0;
-    int high = lines.length - 1;
-    while (low <= high) {
-      int middle = (low + high) >>> 1;
-      int order = compare(middle, word);
-      if (order == 0) {
-        return lines[middle];
-      }
-      if (order < 0) {
-        low = middle + 1;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return 0;
+    int place = find(0, lines.length, 0, word, 0);
+    return place < 0 ? 0 : lines[place];
   }
 
-  private int compare(int place, String word) {
-    int length = starts[place + 1] - starts[place];
-    for (int i = 0; i < Math.min(length, word.length()); i++) {
-      int order = known.charAt(starts[place] + i) - word.charAt(i);
+  /** The place in a range of equal beginnings of the word that goes on from `at` as `word` does from `from`; or −1. */
+  private int find(int low, int high, int at, String word, int from) {
+    int first = low;
+    int end = high;
+    while (first < end) {
+      int middle = (first + end) >>> 1;
+      int order = compare(middle, at, word, from);
+      if (order == 0) {
+        return middle;
+      }
+      if (order < 0) {
+        first = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    return -1;
+  }
+
+  private int compare(int place, int at, String word, int from) {
+    int length = starts[place + 1] - starts[place] - at;
+    int other = word.length() - from;
+    for (int i = 0; i < Math.min(length, other); i++) {
+      int order = known.charAt(starts[place] + at + i) - word.charAt(from + i);
       if (order != 0) {
         return order;
       }
     }
-    return length - word.length();
+    return length - other;
+  }
+
+  /** The first place in a range of equal beginnings whose letter at `at` is not before this one. */
+  private int begin(int low, int high, int at, int letter) {
+    int first = low;
+    int end = high;
+    while (first < end) {
+      int middle = (first + end) >>> 1;
+      if (letter(middle, at) < letter) {
+        first = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    return first;
+  }
+
+  /** A letter of the word at a place; 0 beyond its end. */
+  private int letter(int place, int at) {
+    int from = starts[place] + at;
+    return from < starts[place + 1] ? known.charAt(from) : 0;
   }
 }
