@@ -22,7 +22,7 @@ def frequent_words(texts: Iterable[str], near: Iterable[str] = (), least: int = 
     Args:
         texts: what is counted once.
         near: texts of the kind that will be read; their words count `NEAR` times in the order.
-        least: times a word must occur in both.
+        least: times a word must occur in both together.
     """
     counts, more = (_counted(some) for some in (texts, near))
     words = [

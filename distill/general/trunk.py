@@ -133,7 +133,7 @@ def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]
 
 
 def vector_losses(ours: Tensor, target: Tensor, similarity: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-    """1 − cosine, and the squared difference of the batch's similarity matrices, near pairs counted twice.
+    """1 − cosine, and the squared difference of the batch's similarity matrices, of all and of near pairs.
 
     Two texts at random have nothing in common: the mean over all pairs says little of those that a
     threshold has to tell apart, so these have a mean of their own.

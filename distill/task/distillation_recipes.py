@@ -126,7 +126,7 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-# How a shipped matcher is made: recipes in turn, and whether the bias is taken out of their targets. One that
+# What `ship` runs for a distilled matcher: recipes in turn, and whether the bias is taken out of their targets. One that
 # was taught the original targets first shows what taking the bias out costs and gains.
 TRAINING_RECIPES: dict[str, tuple[tuple[str, bool], ...]] = {
     "matcher-m": (("matcher-m", False), ("debias-finetune", True)),
