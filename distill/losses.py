@@ -63,6 +63,9 @@ class Weights:
         return torch.stack([getattr(self, name) * part for name, part in parts.items()]).sum()
 
 
+LAYER_TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)  # MobileBERT section 3.5
+
+
 def layer_loss(
     name: str,
     teacher: EncoderOutput,
@@ -176,32 +179,6 @@ def sentence_pair(logits: Tensor, labels: Tensor) -> Tensor:
         labels: (B,) 0 where B follows A, 1 where it is random (NSP) or swapped with A (SOP).
     """
     return F.cross_entropy(logits, labels)
-
-
-def pretraining_distillation(
-    student_logits: Tensor,
-    teacher_logits: Tensor,
-    labels: Tensor,
-    pair_logits: Tensor,
-    pair_labels: Tensor,
-    alpha: float = 0.5,
-) -> Tensor:
-    """MobileBERT Eq. 4: α · MLM + (1 − α) · distillation of the MLM distribution + NSP.
-
-    The distillation term is the divergence from the teacher's distribution over the vocabulary: the
-    cross-entropy less the teacher's own entropy, which no student parameter changes.
-
-    Args:
-        student_logits: (M, V) at the masked positions.
-        teacher_logits: (M, V).
-        labels: (M,).
-        pair_logits: (B, 2).
-        pair_labels: (B,).
-        alpha: 0.5 in appendix D.
-    """
-    hard = masked_language_model(student_logits, labels)
-    soft = soft_label_transfer(teacher_logits, student_logits)
-    return alpha * hard + (1 - alpha) * soft + sentence_pair(pair_logits, pair_labels)
 
 
 def soft_label_transfer(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from torch import nn
 
-from mobilebert_runtime.files import replacing
+from mobilebert_runtime.files import save_array
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import PairClassifier
 from training.encoded_pairs import TRAIN_LENGTH, predict_logits
@@ -68,8 +68,7 @@ def kept_predictions(
         file = folder / f"{name}.{number:03}.npy"
         if not file.is_file():
             said = predict(pairs[start : start + _PART])
-            with replacing(file, force=True) as partial, partial.open("wb") as opened:
-                np.save(opened, said)
+            save_array(file, said)
         found.append(np.load(file))
         progress((number + 1) / len(parts))
     return np.concatenate(found)

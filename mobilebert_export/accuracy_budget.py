@@ -54,7 +54,7 @@ def read_budget_pairs(path: Path | None, allowed: float | None, card: ArtefactCa
     if path is None or allowed is None:
         raise OptionError("--max-accuracy-drop POINTS and --pairs LABELLED.tsv go together; give both")
     if not 0 <= allowed < 100:
-        raise OptionError(f"--max-accuracy-drop {allowed}: expected points from 0 to 100")
+        raise OptionError(f"--max-accuracy-drop {allowed}: expected points from 0 to below 100")
     if card.task != MATCHING:
         raise OptionError(f"--max-accuracy-drop: only of matchers; this model is for {card.task}")
     labelled = read_labelled(path)
@@ -124,10 +124,16 @@ def meet_budget(
 
 
 def accuracy(folder: Path, labelled: LabelledPairs) -> float:
-    """Percent of pairs that an artefact labels right."""
+    """Percent of pairs that an artefact labels right.
+
+    Of one or two labels, label 1 of the pairs is a match, as for `evaluate`; of more it is the class.
+    """
     matcher = Matcher.load(folder)
-    called = decisions(matcher.logits(labelled.pairs), matcher.card, matcher.card.shift(labelled.pairs))
-    return 100 * float((called == labelled.labels).mean())
+    card, labels = matcher.card, labelled.labels
+    called = decisions(matcher.logits(labelled.pairs), card, card.shift(labelled.pairs))
+    if len(card.labels) == 2:
+        called, labels = called == card.positive, labels == 1
+    return 100 * float((called == labels).mean())
 
 
 def products_by_harm(

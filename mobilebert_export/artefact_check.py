@@ -17,6 +17,7 @@ from mobilebert_export.loading import load_source
 from mobilebert_export.raw_outputs import AnyArtefact, Text
 from mobilebert_export.verification import Outputs, Verification, VerificationError, verify
 from mobilebert_runtime.card import MATCHING, read_recipe
+from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import Pair
 from quantize.recipes import Tolerance
@@ -114,6 +115,13 @@ def verify_artefact(
     with silenced():
         card = AnyArtefact.load(directory, threads).card
     made = read_recipe(directory)
+    try:
+        tolerance = Tolerance(**made["recipe"]["tolerance"])
+        made["model"]["name"], made["model"]["sha256"]
+    except (KeyError, TypeError) as error:
+        raise ArtefactError(
+            f"{directory}/recipe.json: damaged ({error}); export the artefact again"
+        ) from None
     with step(console, "Load the PyTorch model"):
         model = load_source(made, directory, model_name)
     texts: Sequence[Text]
@@ -123,4 +131,4 @@ def verify_artefact(
         texts = pairs if card.texts == 2 else [text for pair in pairs for text in pair]
         many = list(pairs)
     check = ArtefactCheck(model.network, texts, many, console)
-    return check.check(directory, Tolerance(**made["recipe"]["tolerance"]), threads)
+    return check.check(directory, tolerance, threads)

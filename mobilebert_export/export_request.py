@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from mobilebert_runtime.card import Bucket
+from mobilebert_runtime.card_parts import MOST_BUCKETS
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.signature import read_secret_key
 from quantize.recipes import TFLITE_VERSIONS, WORD_BITS, Recipe, find_recipe, for_oldest_runtimes
@@ -98,16 +99,7 @@ class ExportRequest:
                 "expected dynamic, int8, static or int16x8"
             )
         recipe = replace(recipe, word_bits=self.word_bits)
-        if self.buckets is not None:
-            given = ",".join(map(str, self.buckets))
-            ascending = self.buckets == tuple(sorted(set(self.buckets)))
-            if not ascending or not self.buckets or self.buckets[0] < SHORTEST:
-                raise OptionError(
-                    f"--buckets {given}: expected different lengths in ascending order, each at least "
-                    f"{SHORTEST}"
-                )
-            if self.buckets[-1] != self.seq_len:
-                raise OptionError(f"--buckets {given}: the last must be --seq-len, {self.seq_len}")
+        self._check_buckets()
         if self.max_accuracy_drop is not None and not recipe.static_ranges:
             raise OptionError(
                 "--max-accuracy-drop: only --quant int8, static and int16x8 can be mixed with float, "
@@ -129,6 +121,20 @@ class ExportRequest:
         if not self.atol > 0:
             raise OptionError(f"--atol {self.atol}: expected a number above 0")
         return replace(recipe, tolerance=replace(recipe.tolerance, max_abs_logit=self.atol))
+
+    def _check_buckets(self) -> None:
+        if self.buckets is None:
+            return
+        given = ",".join(map(str, self.buckets))
+        ascending = self.buckets == tuple(sorted(set(self.buckets)))
+        if not ascending or not self.buckets or self.buckets[0] < SHORTEST:
+            raise OptionError(
+                f"--buckets {given}: expected different lengths in ascending order, each at least {SHORTEST}"
+            )
+        if len(self.buckets) > MOST_BUCKETS:
+            raise OptionError(f"--buckets: {len(self.buckets)} lengths; at most {MOST_BUCKETS} fit in a file")
+        if self.buckets[-1] != self.seq_len:
+            raise OptionError(f"--buckets {given}: the last must be --seq-len, {self.seq_len}")
 
     def _for_runtime(self, recipe: Recipe) -> Recipe:
         """The recipe for files that --minimum-runtime reads; as it is without one."""

@@ -224,6 +224,21 @@ def check_texts(texts: Iterable[str]) -> None:
             raise OptionError(f"text {number} {fault}")
 
 
+def of_file(option: str, file: Path | None, given: Mapping[str, object]) -> None:
+    """Refuse options that say how a file with columns is read where there is none.
+
+    Args:
+        option: that names the file.
+        file: what it names.
+        given: values by flag.
+
+    Raises:
+        OptionError: naming the first that is given.
+    """
+    if file is None and (flag := next((flag for flag, value in given.items() if value), None)):
+        raise OptionError(f"{flag}: says how a file is read; give one with {option}, or leave {flag} away")
+
+
 def rules(command: Callable[..., Any]) -> dict[str, Rule]:
     """The rule of every parameter of a command that has one."""
     found = {}

@@ -61,6 +61,8 @@ def read_file(path: Path, texts: int, text_a: str | None, text_b: str | None) ->
 
 def _standard_input(texts: int) -> list[Input]:
     """A text on each line, or two with a tab between them."""
+    if sys.stdin is None:
+        raise DataError("standard input: is closed; give a file, or texts")
     try:
         lines = sys.stdin.buffer.read().decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:

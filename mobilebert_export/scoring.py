@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mobilebert_runtime.card import CARD_FILE
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.tokenizer import Pair
 
 PART = 256  # pairs between two reports of progress
@@ -53,6 +54,10 @@ def open_scorer(
 
         artefact = Matcher.load(matcher, threads)
         card = artefact.card
+        if positive not in (None, card.labels[card.positive]):
+            raise OptionError(
+                f"--positive {positive!r}: {matcher} was made for {card.labels[card.positive]!r}"
+            )
         return Scorer(
             lambda pairs: artefact.score(pairs, symmetric=symmetric),
             card.threshold,
@@ -72,6 +77,11 @@ def _open_model(matcher: str, threads: int, symmetric: bool, positive: str | Non
     directory = models.find_directory(matcher)
     network = load_matcher(directory)
     settings = models.MatcherSettings.load(directory, positive)
+    count = getattr(network, "num_labels", len(settings.labels))
+    if len(settings.labels) != count:
+        raise models.ModelError(
+            f"{directory}: matcher.json names {len(settings.labels)} labels, the network has {count}"
+        )
 
     def score(pairs: Sequence[Pair]) -> np.ndarray:
         return probabilities(network.predict(pairs), settings, pairs)

@@ -101,7 +101,8 @@ def verify(
         found.append((bucket.seq_len, one))
     if artefact.backend.packed is not None:
         pairs = [one for one in texts if not isinstance(one, str)]
-        found.append((PACKED_SIGNATURE, _verify_packed(model, artefact, pairs, tolerance, known)))
+        if packed := _verify_packed(model, artefact, pairs, tolerance, known):
+            found.append((PACKED_SIGNATURE, packed))
     return worst_of(tuple(found))
 
 
@@ -111,10 +112,11 @@ def _verify_packed(
     pairs: Sequence[Pair],
     tolerance: Tolerance,
     known: dict[int | str, Outputs],
-) -> Verification:
+) -> Verification | None:
     """Queries ranked against several texts, as they run packed, and each pair alone in PyTorch.
 
-    Arguments as those of `verify`; the queries are first texts, every `RANKED`th of them.
+    Arguments as those of `verify`; the queries are first texts, every `RANKED`th of them. None where the
+    pairs are so long that no two run packed.
     """
     card, names = artefact.card, artefact.card.inputs
     ranked = [
@@ -128,6 +130,8 @@ def _verify_packed(
         known[PACKED_SIGNATURE] = reference_outputs(model, encoded, (OUTPUT_NAME,))
     logits = artefact.run_packed(rows)
     places = sorted(logits)
+    if not places:
+        return None
     expected = {OUTPUT_NAME: known[PACKED_SIGNATURE][OUTPUT_NAME][places]}
     found = {OUTPUT_NAME: np.stack([logits[place] for place in places])}
     # The packed graph returns no vectors.

@@ -8,6 +8,7 @@ A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import groupby
@@ -37,6 +38,7 @@ from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 MOST_THREADS = 1024
+_HALF = re.compile("[\ud800-\udfff]")
 # The class of each task, and its module.
 CLASSES = {
     MATCHING: ("Matcher", "matcher"),
@@ -189,12 +191,17 @@ def check_answer(found: NDArray[np.float32], expected: tuple[int, ...]) -> NDArr
 def check_texts(given: Sequence[Any], texts: int) -> None:
     """Refuse what is not a list of texts, or of pairs of texts; one text alone would be read by its letters.
 
+    An iterator can be read once only. Half a surrogate pair, left of an emoji that was cut in two, is no
+    character.
+
     Raises:
         DataError: saying which entry is what.
     """
     what = "a text" if texts == 1 else "a pair of texts"
     if isinstance(given, (str, bytes)):
         raise DataError(f"a text was given; give a list with {what} in each entry")
+    if not (hasattr(given, "__len__") and hasattr(given, "__getitem__")):
+        raise DataError(f"a {type(given).__name__} was given; give a list with {what} in each entry")
     for number, one in enumerate(given, 1):
         parts = (one,) if texts == 1 else one
         if not (
@@ -203,6 +210,11 @@ def check_texts(given: Sequence[Any], texts: int) -> None:
             and all(isinstance(part, str) for part in parts)
         ):
             raise DataError(f"entry {number} is {one!r:.60}, not {what}")
+        if half := next(filter(None, map(_HALF.search, parts)), None):
+            raise DataError(
+                f"entry {number} holds half a surrogate pair, {half.group()!a}, as character "
+                f"{half.start() + 1}; give the whole text, or leave that character out"
+            )
 
 
 def read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:

@@ -110,14 +110,18 @@ class _TfliteBackend:
         self.lock = threading.Lock()
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
-        return self.call(self.runners[inputs[INPUT_NAMES[0]].shape[1]], inputs)
+        return _call(self.name, self.lock, self.runners[inputs[INPUT_NAMES[0]].shape[1]], inputs)
 
-    def call(self, runner: Any, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
-        try:
-            with self.lock:
-                return runner(**inputs)
-        except (ValueError, RuntimeError) as error:
-            raise _failed(self.name, error) from None
+
+def _call(
+    name: str, lock: threading.Lock, runner: Any, inputs: Mapping[str, NDArray[np.int32]]
+) -> Mapping[str, NDArray[np.float32]]:
+    """One inference of an interpreter. No method: a backend that held itself would outlive its last user."""
+    try:
+        with lock:
+            return runner(**inputs)
+    except (ValueError, RuntimeError) as error:
+        raise _failed(name, error) from None
 
 
 def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
@@ -151,7 +155,7 @@ def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend
     backend = _TfliteBackend(package, runners)
     if packed_runner is not None:
         shape = _packed_shape(model, card, *packed_specs)
-        backend.packed = PackedGraph(shape, partial(backend.call, packed_runner))
+        backend.packed = PackedGraph(shape, partial(_call, package, backend.lock, packed_runner))
     return backend, found
 
 
@@ -245,6 +249,11 @@ def _import(module: str, package: str) -> Any:
                 f"{package} is installed but lacks {error.name}; `pip install {error.name}`"
             ) from None
         return None
+    except ImportError as error:  # such as a C library that is too old for it
+        raise ToolError(
+            f"{package} is installed but can't be loaded ({_first_line(error)}); install a version that fits "
+            "this system"
+        ) from None
 
 
 def _require_version(package: str, minimum: str, instead: str) -> None:

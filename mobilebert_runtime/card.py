@@ -33,7 +33,7 @@ from mobilebert_runtime.card_parts import (
     read_tokenizer,
     read_versions,
 )
-from mobilebert_runtime.checked import Fields, check_file, read_json, read_text
+from mobilebert_runtime.checked import Fields, check_file, read_json, read_text, there
 from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
@@ -326,7 +326,7 @@ def read_card(directory: str | Path) -> ArtefactCard:
         raise ArtefactError(
             f"{name}: no such artefact folder; make one with `mobilebert export --out {name}`"
         )
-    if not (folder / CARD_FILE).exists():
+    if not there(folder / CARD_FILE):
         raise ArtefactError(f"{folder}: no {CARD_FILE} in it, so it is not an artefact folder")
     return ArtefactCard.from_json(read_json(folder / CARD_FILE), folder / CARD_FILE)
 
@@ -335,7 +335,8 @@ def read_recipe(directory: str | Path) -> dict[str, Any]:
     """recipe.json of an artefact folder; raises `ArtefactError`."""
     path = Path(directory) / "recipe.json"
     data = read_json(path)
-    if not (isinstance(data, dict) and {"recipe", "model"} <= data.keys()):
+    parts = [data.get(name) if isinstance(data, dict) else None for name in ("recipe", "model")]
+    if not all(isinstance(part, dict) for part in parts):
         raise ArtefactError(f"{path}: lacks the recipe or the model; export the artefact again")
     return data
 
@@ -364,7 +365,11 @@ def check_sums(folder: Path, needed: set[str]) -> None:
             raise ArtefactError(f"{sums}: {name!r:.60} is not a file name; export the artefact again")
         path = folder / name
         check_file(path)
-        if file_sha256(path) != expected:
+        try:
+            found = file_sha256(path)
+        except OSError as error:
+            raise ArtefactError(f"{path}: can't be read ({error}); export the artefact again") from None
+        if found != expected:
             raise ArtefactError(
                 f"{path}: damaged (its SHA-256 is not the one in {CHECKSUM_FILE}); export it again"
             )

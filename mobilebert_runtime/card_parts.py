@@ -24,7 +24,6 @@ FLOAT32 = 3.4e38
 
 TOKENIZER_KINDS = ("wordpiece", "byte-level-bpe", "unigram")
 TOKENIZER_FILE, VOCABULARY_FILE, SPELLING_FILE = "tokenizer.json", "vocab.txt", "spelling.txt"
-TRUNCATIONS = ("longest_first", "only_second")
 
 
 class CardError(ArtefactError):

@@ -27,6 +27,15 @@ SIZES = {
 LARGEST = 2048 * MEBIBYTE
 
 
+def there(path: Path) -> bool:
+    """Is something there, so far as that can be seen? A name that is too long, or a closed folder, is not."""
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def check_file(path: Path) -> None:
     """Refuse what is not a regular file of a sensible size, before it is opened: a pipe would never end.
 

@@ -14,6 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mobilebert_runtime.errors import OutputError
 
 
@@ -45,6 +48,12 @@ def replacing(out: Path, *, force: bool) -> Iterator[Path]:
         partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def save_array(path: Path, values: NDArray[Any]) -> None:
+    """Write an array as .npy, whole or not at all; a file that is there is replaced."""
+    with replacing(path, force=True) as partial, partial.open("wb") as file:
+        np.save(file, values)
 
 
 @contextmanager

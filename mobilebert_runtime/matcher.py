@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mobilebert_runtime.artefact import ArtefactModel, check_texts
 from mobilebert_runtime.card import MATCHING, ArtefactCard
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.results import Hit
 
 
@@ -51,7 +52,14 @@ class Matcher(ArtefactModel):
         return self.card.labels[1 - self.card.positive] if len(self.card.labels) == 2 else f"not {positive}"
 
     def rank(self, query: str, texts: Sequence[str], top_k: int | None = None) -> list[Hit]:
-        """The texts that match the query best, best first; all of them without `top_k`."""
+        """The texts that match the query best, best first; all of them without `top_k`.
+
+        Raises:
+            DataError: `top_k` is less than 1, or what is given is no text and no list of texts.
+        """
+        if top_k is not None and top_k < 1:
+            raise DataError(f"the {top_k} best texts can't be; give 1 or more")
+        check_texts([query], 1)
         check_texts(texts, 1)
         scores = self.score([(query, text) for text in texts])
         order = np.argsort(-scores, kind="stable")[:top_k]

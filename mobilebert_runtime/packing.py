@@ -55,15 +55,19 @@ def _fill(
     """Places of one query's rows in few inputs: the longest first, each into the first with room."""
     packs: list[list[int]] = []
     room: list[int] = []
+    unfilled: list[int] = []  # packs that can take another text
+    least = min(len(rows[place][0]) for place in places) - len(query)
     for place in sorted(places, key=lambda place: -len(rows[place][0])):
         tokens = len(rows[place][0]) - len(query)
-        fits = (i for i, pack in enumerate(packs) if room[i] >= tokens and len(pack) < shape.texts)
-        number = next(fits, len(packs))
+        number = next((i for i in unfilled if room[i] >= tokens), len(packs))
         if number == len(packs):
             packs.append([])
             room.append(shape.seq_len - len(query))
+            unfilled.append(number)
         packs[number].append(place)
         room[number] -= tokens
+        if room[number] < least or len(packs[number]) == shape.texts:
+            unfilled.remove(number)
     return packs
 
 

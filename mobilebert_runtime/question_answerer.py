@@ -73,11 +73,15 @@ class QuestionAnswerer(ArtefactModel):
         for window, logits in zip(windows, rows):
             scores, nothing = _span_scores(logits.astype(np.float64), window, longest)
             none = min(none, nothing)
-            for place in np.argsort(-scores, axis=None, kind="stable")[:top_k]:
+            chosen: set[tuple[int, int]] = set()
+            # Several spans may widen to the same words: the best `top_k` of them may be fewer answers.
+            for place in np.argsort(-scores, axis=None, kind="stable"):
                 first, last = divmod(int(place), scores.shape[1])
-                if scores[first, last] > 0:
-                    span = _whole_words(window, first, last)
-                    best[span] = max(best.get(span, 0.0), float(scores[first, last]))
+                if len(chosen) == top_k or not scores[first, last] > 0:
+                    break
+                span = _whole_words(window, first, last)
+                chosen.add(span)
+                best[span] = max(best.get(span, 0.0), float(scores[first, last]))
         found = [Answer(context[start:end], score, start, end) for (start, end), score in best.items()]
         if may_be_none or not found:
             found.append(Answer("", none, 0, 0))

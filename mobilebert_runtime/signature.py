@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_runtime.card import CHECKSUM_FILE
-from mobilebert_runtime.checked import check_file, read_text
+from mobilebert_runtime.checked import check_file, read_text, there
 from mobilebert_runtime.errors import ArtefactError, OptionError, ToolError
 
 SIGNATURE_FILE = f"{CHECKSUM_FILE}.minisig"
@@ -37,8 +37,8 @@ def verify_signature(folder: Path, public_key: str | Path) -> None:
     ed25519, invalid = _cryptography()
     number, key = _read_public_key(public_key)
     path = folder / SIGNATURE_FILE
-    if not path.exists():
-        raise ArtefactError(f"{folder}: is not signed (no {SIGNATURE_FILE}); don't use it")
+    if not there(path):
+        raise ArtefactError(f"{str(folder)[:255]}: is not signed (no {SIGNATURE_FILE}); don't use it")
     lines = read_text(path).split("\n")
     if len(lines) < 4 or not lines[0].startswith(COMMENT) or not lines[2].startswith(TRUSTED):
         raise ArtefactError(f"{path}: damaged, not a minisign signature; don't use the artefact")

@@ -36,6 +36,8 @@ REACH, REACHING = 1000, 8
 BESIDE, OTHER, FIRST = 2, 16, 2
 # From so many letters on, a word of a pair's other text may be two edits off, but for its first letter.
 TWO_EDITS = 6
+# Of as many as begin with the same letter, the most frequent ones: more than a text that is read holds.
+MOST_BESIDE = 64
 MOST_WORDS = 500_000
 # Words whose near ones are kept.
 MOST_LOOKED_UP = 4096
@@ -171,8 +173,9 @@ class SpellingCorrector:
 
     def _two_edits_off(self, word: str, beside: frozenset[str]) -> str | None:
         """The most frequent known word beside that begins with the same letter and is so near."""
-        near = [one for one in beside if one in self._line and one[0] == word[0] and _within(one, word, 2)]
-        return min(near, key=self._line.__getitem__, default=None)
+        alike = (one for one in beside if one[0] == word[0] and one in self._line)
+        known = sorted(alike, key=self._line.__getitem__)[:MOST_BESIDE]
+        return next((one for one in known if _within(one, word, 2)), None)
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:

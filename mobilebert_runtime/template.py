@@ -79,6 +79,20 @@ def template_of(tokenizer: Tokenizer, single: TemplateIds, pair: TemplateIds) ->
 
 
 @dataclass(frozen=True)
+class EncodedText:
+    """What a tokenizer found in a text, taken out of it once: each of its attributes makes its list anew."""
+
+    ids: list[int]
+    spans: list[tuple[int, int]]  # characters of each token
+    words: list[int | None]  # number of the word that the pre-tokenizer split off
+
+    @classmethod
+    def of(cls, found: Encoding) -> EncodedText:
+        """Of an encoding without special tokens."""
+        return cls(found.ids, found.offsets, found.word_ids)
+
+
+@dataclass(frozen=True)
 class Window:
     """A text or a part of it, encoded within its template, and where its tokens lie."""
 
@@ -89,10 +103,10 @@ class Window:
     words: list[int | None]  # number of the word that the pre-tokenizer split off
 
     @classmethod
-    def of(cls, template: TemplateIds, before: list[int], text: Encoding, part: slice) -> Window:
+    def of(cls, template: TemplateIds, before: list[int], text: EncodedText, part: slice) -> Window:
         """A part of the last text, after the tokens of the text before it, if the template has two."""
         shown = text.ids[part]
         heads = [before] if len(template.types) > 1 else []
         ids, types = template.fill([*heads, shown])
         start = len(ids) - len(template.specials[-1][0]) - len(shown)
-        return cls(ids, types, start, text.offsets[part], text.word_ids[part])
+        return cls(ids, types, start, text.spans[part], text.words[part])

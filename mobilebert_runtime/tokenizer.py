@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import islice
@@ -12,9 +13,10 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, Template
+from mobilebert_runtime.checked import there
 from mobilebert_runtime.errors import ArtefactError, DataError, ModelError
 from mobilebert_runtime.spelling import SpellingCorrector
-from mobilebert_runtime.template import TemplateIds, Window, template_of
+from mobilebert_runtime.template import EncodedText, TemplateIds, Window, template_of
 from mobilebert_runtime.tokenizer_kinds import kind_of, read_settings, splits_as_bert
 
 Pair = tuple[str, str]
@@ -24,6 +26,10 @@ CHARACTERS = 16
 PIECE, PIECES = 4096, 32
 # Where no config names the padding: a BERT's, and what the others call it.
 PAD_TOKENS = ("[PAD]", "<pad>")
+# A BERT's WordPiece begins a new word at each of these, whatever stands before: white space (but for control
+# characters, which it drops, and with them the border of two words), ideographs, marks between sentences.
+_SPACES = r" \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_IDEOGRAPHS, _MARKS = r"\u4e00-\u9fff", "!?.,;"
 
 
 class PairTokenizer:
@@ -51,6 +57,7 @@ class PairTokenizer:
         self._single = TemplateIds.of(tokenizer.encode("a"), 1)
         self._pair = TemplateIds.of(tokenizer.encode("a", "a"), 2)
         self.kind = kind_of(tokenizer)  # one of TOKENIZER_KINDS, or None
+        self._border = _border(tokenizer) if self.kind == "wordpiece" else None
         self.max_length = max_length  # tokens that the model directory allows, where it says
         self.pad_id = _pad_id(tokenizer, pad)
         self.spelling = spelling
@@ -64,6 +71,7 @@ class PairTokenizer:
             ModelError: a file is missing or damaged.
         """
         folder = Path(directory)
+        _require(folder / TOKENIZER_FILE)
         settings = read_settings(folder)
         try:
             spelling = SpellingCorrector.load(folder) if (folder / SPELLING_FILE).exists() else None
@@ -99,8 +107,7 @@ class PairTokenizer:
         Raises:
             ModelError: the file is missing or damaged, or has no such token.
         """
-        if not path.is_file():
-            raise ModelError(f"{path}: no such file; a model or artefact directory holds {TOKENIZER_FILE}")
+        _require(path)
         try:
             return cls(Tokenizer.from_file(str(path)), pad, max_length, spelling, sort_texts=sort_texts)
         except ModelError as error:
@@ -168,7 +175,7 @@ class PairTokenizer:
     def spans(self, text: str, max_len: int) -> Window:
         """A single text of at most `max_len` tokens, and the characters of each."""
         [head] = self._heads([text], max_len, spans=True)
-        return Window.of(self._single, [], head, slice(0, max_len - self._single.size))
+        return Window.of(self._single, [], EncodedText.of(head), slice(0, max_len - self._single.size))
 
     def windows(self, question: str, context: str, max_len: int, stride: int) -> list[Window]:
         """A question with every part of a context, each of at most `max_len` tokens, and their characters.
@@ -182,7 +189,9 @@ class PairTokenizer:
         Raises:
             DataError: the question leaves no room for such parts.
         """
-        first, second = self._tokenizer.encode_batch([question, context], add_special_tokens=False)
+        first, second = map(
+            EncodedText.of, self._tokenizer.encode_batch([question, context], add_special_tokens=False)
+        )
         room, count = max_len - self._pair.size - len(first.ids), len(second.ids)
         if count <= room:
             return [Window.of(self._pair, first.ids, second, slice(0, count))]
@@ -263,15 +272,27 @@ class PairTokenizer:
         return rows
 
     def _head(self, text: str, start: int, size: int) -> str:
-        """At least `size` characters from `start`, ending before a space; the rest where none is left."""
-        if self.kind != "wordpiece":
-            return text[start:]
-        space = text.find(" ", start + size) if len(text) > start + size else -1
-        return text[start:] if space < 0 else text[start:space]
+        """At least `size` characters from `start`, ending where a word does; the rest where none begins."""
+        border = self._border and self._border.search(text, start + size)
+        return text[start : border.start()] if border else text[start:]
 
     def _encode(self, texts: Sequence[str], *, spans: bool = False) -> list[Encoding]:
         encode = self._tokenizer.encode_batch if spans else self._tokenizer.encode_batch_fast
         return encode(texts, add_special_tokens=False)
+
+
+def _require(path: Path) -> None:
+    if not (there(path) and path.is_file()):
+        raise ModelError(
+            f"{str(path)[:255]}: no such file; a model or artefact directory holds {TOKENIZER_FILE}"
+        )
+
+
+def _border(tokenizer: Tokenizer) -> re.Pattern[str]:
+    """Where a text may be cut for a WordPiece: what follows begins a word, and no added token goes across."""
+    added = "".join(token.content for token in tokenizer.get_added_tokens_decoder().values())
+    ideographs = _IDEOGRAPHS if tokenizer.normalizer.handle_chinese_chars else ""
+    return re.compile(f"[{_SPACES}{ideographs}{''.join(mark for mark in _MARKS if mark not in added)}]")
 
 
 def _pad_id(tokenizer: Tokenizer, pad: str | int | None) -> int:

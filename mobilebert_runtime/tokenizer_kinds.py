@@ -43,6 +43,7 @@ def splits_as_bert(tokenizer: Tokenizer, *, lowercase: bool) -> bool:
         and rules.clean_text
         and rules.handle_chinese_chars
         and (model.unk_token, model.continuing_subword_prefix) == ("[UNK]", "##")
+        and model.token_to_id("[UNK]") is not None
         and model.max_input_chars_per_word == LONGEST_WORD
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mobilebert_runtime.card import CHECKSUM_FILE, check_sums
-from mobilebert_runtime.checked import read_text
+from mobilebert_runtime.checked import read_text, there
 from mobilebert_runtime.errors import ArtefactError, DataError
 from mobilebert_runtime.files import file_sha256, refuse_finished, replacing_folder
 from mobilebert_runtime.results import Hit
@@ -70,10 +70,14 @@ class Index:
         """The texts with the highest cosine to a vector (D,), the highest first.
 
         Raises:
-            DataError: `top_k` is less than 1, or the vector is zero.
+            DataError: `top_k` is less than 1, or the vector is zero or of another length.
         """
         if top_k < 1:
             raise DataError(f"the {top_k} nearest texts can't be; give 1 or more")
+        if np.shape(vector) != (expected := self.vectors.shape[1:]):
+            raise DataError(
+                f"the query's vector has the shape {np.shape(vector)}; the texts' have {expected}"
+            )
         length = np.linalg.norm(vector)
         if not (np.isfinite(length) and length):
             raise DataError("the query's vector is zero or not finite, so it has no direction")
@@ -112,7 +116,7 @@ class Index:
             ArtefactError: a file is missing or damaged, or is not what an index holds.
         """
         folder = Path(directory)
-        if not folder.is_dir():
+        if not (there(folder) and folder.is_dir()):
             raise ArtefactError(f"{str(folder)[:255]}: no such index; make one with Index.build and save")
         check_sums(folder, {VECTORS, TEXTS})
         vectors = _read_array(folder / VECTORS, KINDS, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -12,6 +13,7 @@ from mobilebert_runtime.errors import ModelError
 ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
 NORMS = ("layer_norm", "no_norm")
 MODEL_TYPES = ("bert", "mobilebert", "albert", "distilbert", "roberta", "xlm-roberta", "electra", "mpnet")
+_MAY_BE_ZERO = ("type_vocab_size", "pad_token_id", "relative_attention_num_buckets")
 # What layers of an ALBERT share (Lan et al. 2020, Table 4).
 LAYER_SHARING = ("all", "attention", "ffn", "none")
 
@@ -81,7 +83,16 @@ class EncoderConfig:
     kronecker: tuple[KroneckerRule, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check names and divisibility once, where the config is made."""
+        """Check types, names and divisibility once, where the config is made."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name in _MAY_BE_ZERO else 1
+            if field.type == "int" and not (isinstance(value, int) and value >= least):
+                raise ModelError(
+                    f"config: {field.name} is {value!r}; expected a whole number, {least} or more"
+                )
+            if field.type == "float" and not (isinstance(value, (int, float)) and math.isfinite(value)):
+                raise ModelError(f"config: {field.name} is {value!r}; expected a number")
         for name, value, known in (
             ("model_type", self.model_type, MODEL_TYPES),
             ("hidden_act", self.hidden_act, ACTIVATIONS),
@@ -95,9 +106,7 @@ class EncoderConfig:
                 f"config: attention width {self.attention_size} does not divide by "
                 f"num_attention_heads {self.num_attention_heads}"
             )
-        if self.num_feedforward_networks < 1 or self.num_hidden_layers < 1:
-            raise ModelError("config: num_feedforward_networks and num_hidden_layers must be at least 1")
-        if self.num_hidden_groups < 1 or self.num_hidden_layers % self.num_hidden_groups:
+        if self.num_hidden_layers % self.num_hidden_groups:
             raise ModelError(
                 f"config: {self.num_hidden_layers} layers do not divide into num_hidden_groups "
                 f"{self.num_hidden_groups}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from mobilebert_runtime.card import TEMPERATURES
 from mobilebert_runtime.errors import ModelError, OptionError
 from models.labels import positive_index, read_labels
 
@@ -25,10 +27,23 @@ class MatcherSettings:
     length_shift: dict[str, list[float]] | None = None
 
     def __post_init__(self) -> None:
+        """Raise ValueError or TypeError for what decides nothing."""
+        if len(set(self.labels)) != len(self.labels) or not all(isinstance(one, str) for one in self.labels):
+            raise ValueError(f"labels are {list(self.labels)}, not different names")
+        if type(self.positive) is not int or not 0 <= self.positive < len(self.labels):
+            raise ValueError(f"positive is {self.positive!r}, not the number of a label")
+        if not math.isfinite(self.threshold):
+            raise ValueError(f"threshold is {self.threshold}")
+        if not TEMPERATURES[0] <= self.temperature <= TEMPERATURES[1]:
+            raise ValueError(f"temperature is {self.temperature}, not {TEMPERATURES[0]} to {TEMPERATURES[1]}")
         if self.length_shift is not None:
             sizes = {name: len(values) for name, values in self.length_shift.items()}
             if sizes != {"quartiles": 3, "added": 4}:
                 raise ValueError(f"length_shift has {sizes}, not three quartiles and four numbers to add")
+            numbers = [*self.length_shift["quartiles"], *self.length_shift["added"]]
+            quartiles = self.length_shift["quartiles"]
+            if not all(map(math.isfinite, numbers)) or quartiles != sorted(quartiles):
+                raise ValueError("length_shift holds numbers that are not finite, or quartiles out of order")
 
     @classmethod
     def load(cls, directory: Path, positive: str | None = None) -> MatcherSettings:
@@ -51,7 +66,9 @@ class MatcherSettings:
                 raise OptionError(f"{directory}: {error}") from None
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-            found = cls(**(values | {"labels": tuple(values["labels"])}))
+            names = values["labels"]
+            # A tuple of a text would be its letters.
+            found = cls(**(values | {"labels": tuple(names) if isinstance(names, list) else (names,)}))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ModelError(f"{path}: not a matcher.json ({error}); retrain or restore it") from error
         if positive not in (None, found.labels[found.positive]):

@@ -6,6 +6,7 @@ A matcher's directory also holds matcher.json: labels, decision threshold, tempe
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +32,7 @@ from models.word_codes import looks_coded
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
 _WORDS = "word_embeddings.weight"
+_LAYER = re.compile(r"\.layer\.(\d+)\.")
 SENTENCEPIECE_FILE = "spiece.model"  # in the place of vocab.txt
 # `transformers` calls a class by the family's name and the head's.
 _FAMILIES = {
@@ -92,6 +94,12 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
             f"{directory}: model.safetensors lacks {len(missing)} tensors, the first {missing[0]!r}; "
             "is config.json of another model?"
         )
+    layers = {number for name in expected for number in _LAYER.findall(name)}
+    if beyond := sorted(name for name in tensors if set(_LAYER.findall(name)) - layers):
+        raise ModelError(
+            f"{directory}: model.safetensors holds {beyond[0]!r}, of a layer that config.json leaves out; "
+            "without it the network is another one: mend num_hidden_layers"
+        )
     for name in expected.keys() & tensors.keys():
         if expected[name].shape != tensors[name].shape:
             raise ModelError(
@@ -120,7 +128,7 @@ def read_config(directory: str | Path) -> EncoderConfig:
         return EncoderConfig.from_dict(values)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise ModelError(f"{path}: not a model config ({error})") from error
 
 

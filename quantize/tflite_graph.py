@@ -110,12 +110,3 @@ class TfliteGraph:
                     found[id(before)] = before
                     unread.append(before)
         return list(found.values())
-
-    def same_values(self, tensor: int) -> Iterator[str]:
-        """A tensor and those it was moved from, up to the operator that computed the values."""
-        while True:
-            yield self.name(tensor)
-            op = self._producer.get(tensor)
-            if op is None or self.kind(op) not in _MOVES:
-                return
-            tensor = int(op.inputs[0])

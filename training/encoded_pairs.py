@@ -39,7 +39,7 @@ class EncodedPairs:
     def batch(self, tokenizer: PairTokenizer, index: np.ndarray, swap: np.ndarray) -> dict[str, Tensor]:
         """Tensors (B, longest) of the pairs at `index`, those with `swap` set in swapped order."""
         rows = [self.swapped[i] if s else self.forward[i] for i, s in zip(index, swap, strict=True)]
-        return {k: torch.from_numpy(v) for k, v in tokenizer.pad(rows, None).items()}
+        return padded(tokenizer, rows)
 
 
 def swap_flags(batch: Batch) -> np.ndarray:
@@ -62,16 +62,14 @@ def predict_logits(
     lengths = [len(ids) for ids, _ in encoded]
 
     def collate(index: np.ndarray) -> dict[str, Tensor]:
-        return padded(tokenizer, encoded, index)
+        return padded(tokenizer, [encoded[i] for i in index])
 
     return predict(model, lengths, collate, batch_size=batch_size).float().numpy()
 
 
-def padded(
-    tokenizer: PairTokenizer, encoded: Sequence[tuple[list[int], list[int]]], index: np.ndarray
-) -> dict[str, Tensor]:
-    """Tensors (B, longest) of the encoded texts or pairs at `index`."""
-    return {k: torch.from_numpy(v) for k, v in tokenizer.pad([encoded[i] for i in index], None).items()}
+def padded(tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:
+    """Encoded texts or pairs as int32 tensors (B, longest)."""
+    return {name: torch.from_numpy(values) for name, values in tokenizer.pad(rows, None).items()}
 
 
 def dev_figures(

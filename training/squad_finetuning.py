@@ -49,7 +49,7 @@ def finetune_squad(
     targets = torch.tensor([part.target(data["train"][part.question]) for part in parts])  # (N, 2)
 
     def collate(batch: Batch) -> dict[str, Tensor]:
-        return padded(tokenizer, encoded, batch.index) | {"labels": targets[batch.index]}
+        return padded(tokenizer, [encoded[i] for i in batch.index]) | {"labels": targets[batch.index]}
 
     def loss(model: SpanQA, batch: Tensors, normalizers: LossNormalizers) -> tuple[Tensor, Parts]:
         wanted, logits = batch.pop("labels"), _logits(model, batch)
@@ -90,7 +90,9 @@ def answer(
     none = np.full(len(questions), np.inf)
     encoded = [(part.ids, part.types) for part in parts]
     lengths = [len(ids) for ids, _ in encoded]
-    batches = batches_by_length(model, lengths, lambda index: padded(tokenizer, encoded, index), 32)
+    batches = batches_by_length(
+        model, lengths, lambda index: padded(tokenizer, [encoded[i] for i in index]), 32
+    )
     for index, inputs in batches:
         for part, logits in zip([parts[i] for i in index], _logits(model, inputs).cpu().numpy(), strict=True):
             score, span = best_span(part, logits)

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from distill.general.noise import Misspeller
 from distill.general.numerics import generator
-from distill.general.teachers import MAX_LENGTH, padded
+from distill.general.teachers import MAX_LENGTH
 from distill.general.trunk import held
 from mobilebert_runtime.tokenizer import PairTokenizer
+from training.encoded_pairs import padded
 
 WINDOW = 20  # batches whose texts are drawn together and sorted by length
 LONG, LONG_SHARE = 24, 0.3  # texts of more tokens cost most and are rare in use: three in ten of them

@@ -11,12 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from distill.general.numerics import fast_products
-from distill.general.teachers import MAX_LENGTH, padded
+from distill.general.teachers import MAX_LENGTH
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import build
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher, pooled, unit
 from models.layers import Encoder
+from training.encoded_pairs import padded
+from training.inference import batches_by_length
 
+TEXTS_AT_ONCE = 64
 Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # what `AlignmentHead` reads
 
 
@@ -39,17 +42,17 @@ def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
 
 
 def token_states(
-    model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: Sequence[str], size: int = 64
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: Sequence[str]
 ) -> list[TokenStates]:
     """What the head reads of every text."""
     rows = tokenizer.ids(list(texts), MAX_LENGTH)
-    order = np.argsort([len(ids) for ids, _ in rows], kind="stable")
     out: dict[int, TokenStates] = {}
-    model.eval()
-    with torch.inference_mode(), fast_products():
-        for start in range(0, len(order), size):
-            index = order[start : start + size]
-            batch = padded(tokenizer, [rows[i] for i in index])
+
+    def collate(index: np.ndarray) -> dict[str, Tensor]:
+        return padded(tokenizer, [rows[i] for i in index])
+
+    with fast_products():
+        for index, batch in batches_by_length(model, [len(ids) for ids, _ in rows], collate, TEXTS_AT_ONCE):
             states = model.states(**batch)
             vectors = unit(pooled(states[-1], model.read(batch["input_ids"], batch["attention_mask"])))
             for i, row, vector in zip(index, torch.cat(states, -1).half(), vectors, strict=True):

@@ -10,6 +10,7 @@ import numpy as np
 from distill.general.teachers import load_shards, read_texts
 from distill.general.trunk import Targets, held, mapped
 from mobilebert_runtime.errors import ToolError
+from mobilebert_runtime.files import save_array
 
 RANKS = 30
 
@@ -50,7 +51,5 @@ def write_neighbours(cache: Path, teacher: str, ranks: int = RANKS, cells: int =
     _, near = index.search(found, ranks + 1)  # the nearest is the text itself
     out = np.full((count, ranks), -1, np.int32)
     out[rows] = rows[near[:, 1:]]
-    partial = cache / "neighbours.partial.npy"
-    np.save(partial, out)
-    partial.replace(cache / "neighbours.npy")
+    save_array(cache / "neighbours.npy", out)
     return len(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from distill.general.minimal_pair_templates import FIRMS as TEMPLATE_FIRMS
 from distill.general.minimal_pair_templates import NAMES as TEMPLATE_NAMES
 
 PEOPLE = [
@@ -188,17 +189,7 @@ COUNTRIES = [
     "Thailand",
     "Vietnam",
 ]
-FIRMS = [
-    "Google",
-    "Toyota",
-    "Boeing",
-    "Microsoft",
-    "Facebook",
-    "Samsung",
-    "Intel",
-    "Nokia",
-    "Netflix",
-]
+FIRMS = TEMPLATE_FIRMS["train"]
 
 
 ACTIVITIES = [

@@ -19,10 +19,12 @@ from torch.nn import functional as F
 from distill.general.numerics import device, fast_products, moved
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import ModelError
-from mobilebert_runtime.files import file_sha256
+from mobilebert_runtime.files import file_sha256, save_array
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import load_pretrained
+from models.embedding_matcher import pooled
 from models.packaged import packaged_directory
+from training.encoded_pairs import padded
 
 MAX_LENGTH = 64
 SHARD = 4096
@@ -32,17 +34,6 @@ MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658
 MPNET_SPECIAL = {0: 1, 100: 3, 101: 0, 102: 2, 103: 30526}
 
 Encode = Callable[[Sequence[str]], Tensor]
-
-
-def mean_pool(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Mean over real tokens: (B, S, H) and (B, S) → (B, H)."""
-    weight = mask.to(hidden.dtype)[..., None]
-    return (hidden * weight).sum(1) / weight.sum(1)
-
-
-def padded(tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:
-    """Token ids and types as a batch of tensors."""
-    return {name: torch.from_numpy(value).long() for name, value in tokenizer.pad(rows, None).items()}
 
 
 def read(tokenizer: PairTokenizer, texts: Sequence[str]) -> dict[str, Tensor]:
@@ -58,7 +49,7 @@ def load_minilm() -> Encode:
 
     def encode(texts: Sequence[str]) -> Tensor:
         batch = moved(read(tokenizer, texts), where)
-        return mean_pool(encoder(**batch).last_hidden_state.float(), batch["attention_mask"])
+        return pooled(encoder(**batch).last_hidden_state.float(), batch["attention_mask"])
 
     return encode
 
@@ -85,7 +76,7 @@ def load_mpnet(folder: Path) -> Encode:
     def encode(texts: Sequence[str]) -> Tensor:
         batch = moved(read(tokenizer, texts), where)
         out = model(input_ids=table[batch["input_ids"]], attention_mask=batch["attention_mask"])
-        return mean_pool(out.last_hidden_state.float(), batch["attention_mask"])
+        return pooled(out.last_hidden_state.float(), batch["attention_mask"])
 
     return encode
 
@@ -183,9 +174,6 @@ def write_shards(
             continue
         began = time.monotonic()
         part = read(texts[first : first + SHARD])
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as file:
-            np.save(file, part.astype(np.float16))
-        partial.replace(path)
+        save_array(path, part.astype(np.float16))
         rate = len(part) / (time.monotonic() - began)
         progress(f"{first + len(part):,} of {len(texts):,} texts, {rate:.0f} a second")

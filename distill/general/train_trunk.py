@@ -26,7 +26,7 @@ from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import fast_products, generator
 from distill.general.prune import prune
 from distill.general.stages import Draw, Loss, Run, Settings, run_stage
-from distill.general.teachers import mean_pool, read_sources, read_texts
+from distill.general.teachers import read_sources, read_texts
 from distill.general.trunk import (
     Targets,
     embed,
@@ -44,7 +44,8 @@ from models import (
     preset,
     save_pretrained,
 )
-from models.layers import Encoder, encoder_of
+from models.embedding_matcher import pooled
+from models.layers import Encoder, EncoderOutput, encoder_of
 
 STAGES = ("joint", "vectors")
 TRANSFER_SIZE = 48  # texts a batch of joint
@@ -186,13 +187,17 @@ class TrunkStages:
             with torch.no_grad():
                 target = self.teacher(**batch, capture=True)
             ours = self.student(**batch, capture=True)
-        value, parts = transfer_loss(target, ours, batch["attention_mask"])
+        mask = batch["attention_mask"]
+        value, parts = transfer_loss(target, self.comparable(ours), mask)
         ours_vector, target_vector = (
-            F.normalize(mean_pool(output.hidden_states[-1].float(), batch["attention_mask"]), dim=-1)
-            for output in (ours, target)
+            F.normalize(pooled(output.last_hidden_state.float(), mask), dim=-1) for output in (ours, target)
         )
         sentence, more = vector_loss(ours_vector, target_vector)
         return value + sentence, parts | more
+
+    def comparable(self, ours: EncoderOutput) -> EncoderOutput:
+        """The student's layers, as many as the teacher's."""
+        return ours
 
     def mixed(self, targets: Targets, fresh: float, size: int, times: np.ndarray) -> Draw:
         """Labelled batches and among them batches that only MiniLM reads; half of the windows of near texts.

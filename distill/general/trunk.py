@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +11,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from distill.general.numerics import moved
-from distill.general.teachers import MAX_LENGTH, load_shards, mean_pool, padded
-from distill.losses import Weights, layer_loss
+from distill.general.teachers import MAX_LENGTH, load_shards
+from distill.losses import LAYER_TRANSFER, layer_loss
+from mobilebert_runtime.files import save_array
 from mobilebert_runtime.tokenizer import PairTokenizer
+from models.embedding_matcher import pooled
 from models.layers import Encoder, EncoderOutput
+from training.encoded_pairs import padded
+from training.inference import predict
 
 HELD = 1024  # see `held`
+NARROW, WIDE = "minilm", "mpnet"  # the teachers, as their folders in the cache are called
 SIMILARITY = 5.0  # weight of the similarity matrix in `vector_loss`
 NEAR, NEAR_COSINE = 5.0, 0.5  # weight of the pairs in it that are near, and from which cosine on they are
-TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)  # MobileBERT section 3.5
 
 
 def held(count: int) -> int:
@@ -30,23 +34,21 @@ def held(count: int) -> int:
 def sentence_vectors(encoder: Encoder, batch: dict[str, Tensor]) -> Tensor:
     """Normalised mean-pooled vectors (B, H)."""
     hidden = encoder(**batch).last_hidden_state.float()
-    return F.normalize(mean_pool(hidden, batch["attention_mask"]), dim=-1)
+    return F.normalize(pooled(hidden, batch["attention_mask"]), dim=-1)
 
 
 def embed(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], size: int = 128) -> np.ndarray:
     """Vectors (N, H) of some texts, in float32, computed where the encoder lies."""
     rows = tokenizer.ids(list(texts), MAX_LENGTH)
-    order = np.argsort([len(ids) for ids, _ in rows], kind="stable")
-    out = np.zeros((len(rows), encoder.config.hidden_size), np.float32)
-    was_training, where = encoder.training, next(encoder.parameters()).device
-    encoder.eval()
-    with torch.inference_mode():
-        for start in range(0, len(order), size):
-            index = order[start : start + size]
-            batch = padded(tokenizer, [rows[i] for i in index])
-            out[index] = sentence_vectors(encoder, moved(batch, where)).cpu().numpy()
-    encoder.train(was_training)
-    return out
+    if not rows:
+        return np.zeros((0, encoder.config.hidden_size), np.float32)
+
+    def collate(index: np.ndarray) -> dict[str, Tensor]:
+        return padded(tokenizer, [rows[i] for i in index])
+
+    lengths = [len(ids) for ids, _ in rows]
+    forward = partial(sentence_vectors, encoder)
+    return predict(encoder, lengths, collate, forward=forward, batch_size=size).numpy()
 
 
 def fit_target_map(wide: np.ndarray, near: np.ndarray) -> np.ndarray:
@@ -86,32 +88,30 @@ class Targets:
         close: (N, H) float16 vectors of the near teacher, of the texts it has `read`.
     """
 
-    def __init__(
-        self, cache: Path, count: int, share: float, near: str = "minilm", wide: str = "mpnet"
-    ) -> None:
-        self.cache, self.count, self.share, self.near, self.wide = cache, count, share, near, wide
+    def __init__(self, cache: Path, count: int, share: float) -> None:
+        self.cache, self.count, self.share = cache, count, share
         if share < 1:
-            path = cache / f"map-{wide}-{near}.npy"
+            path = cache / f"map-{WIDE}-{NARROW}.npy"
             if not path.is_file():
-                theirs, there = load_shards(cache / wide, count)
-                close, both = load_shards(cache / near, count)
+                theirs, there = load_shards(cache / WIDE, count)
+                close, both = load_shards(cache / NARROW, count)
                 both = there & both
                 order = np.concatenate([np.flatnonzero(both), np.flatnonzero(there & ~both)])
-                np.save(path, fit_target_map(theirs[order], close[both]))
+                save_array(path, fit_target_map(theirs[order], close[both]))
             self.map = np.load(path)
         self.shards = -1
         self.refresh()
 
     def refresh(self) -> None:
         """Read what has been labelled by now."""
-        shards = sum(1 for name in (self.near, self.wide) for _ in (self.cache / name).glob("shard-*.npy"))
+        shards = sum(1 for name in (NARROW, WIDE) for _ in (self.cache / name).glob("shard-*.npy"))
         if shards == self.shards:
             return
         self.shards = shards
-        self.close, self.read = load_shards(self.cache / self.near, self.count)
+        self.close, self.read = load_shards(self.cache / NARROW, self.count)
         close, self.there = self.close, self.read.copy()
         if self.share < 1:
-            theirs, both = load_shards(self.cache / self.wide, self.count)
+            theirs, both = load_shards(self.cache / WIDE, self.count)
             self.there &= both
         self.values = np.zeros(close.shape, np.float32)
         blend = self.share * close[self.there].astype(np.float32)
@@ -170,6 +170,6 @@ def transfer_loss(
     """
     parts = {
         name: layer_loss(name, target, ours, mask, with_embedding=name != "attention")
-        for name in TRANSFER.parts
+        for name in LAYER_TRANSFER.parts
     }
-    return TRANSFER.total(parts), {name: part.item() for name, part in parts.items()}
+    return LAYER_TRANSFER.total(parts), {name: part.item() for name, part in parts.items()}

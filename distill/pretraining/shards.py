@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.files import replacing
 
 META = "corpus.json"
 
@@ -68,10 +69,12 @@ def write_shard(path: Path, chunks: Sequence[tuple[list[list[int]], int, int]], 
             "document": pa.array([document for _, _, document in chunks], pa.int32()),
         }
     )
-    partial = path.with_name(f".{path.name}.partial")
-    with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    with (
+        replacing(path, force=True) as partial,
+        pa.OSFile(str(partial), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
         writer.write_table(table.combine_chunks())
-    partial.replace(path)
 
 
 class Corpus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from distill.losses import Weights
+from distill.losses import LAYER_TRANSFER, Weights
 from mobilebert_runtime.errors import OptionError
 from training.training_config import TrainingConfig
 
@@ -50,8 +50,7 @@ class Recipe:
         return any(stage.learns_cached_logits for stage in self.stages)
 
 
-_TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
-_TASK = Weights(soft_labels=1.0, hard_labels=0.2)
+TASK = Weights(soft_labels=1.0, hard_labels=0.2)
 # KroneckerBERT Eq. 14; hidden states are matched without the student's dropout, which would be noise in every
 # squared difference.
 _EQ_14 = Weights(embedding=1.0, hidden_states=1.0, attention_scores=1.0, soft_labels=1.0, hard_labels=1.0)
@@ -68,10 +67,13 @@ RECIPES: dict[str, Recipe] = {
     "matcher-m": Recipe(
         stages=(
             Stage(
-                "layerwise", TrainingConfig(epochs=0.3, learning_rate=2e-3), _TRANSFER, teacher_forced=True
+                "layerwise",
+                TrainingConfig(epochs=0.3, learning_rate=2e-3),
+                LAYER_TRANSFER,
+                teacher_forced=True,
             ),
-            Stage("joint", TrainingConfig(epochs=0.35, learning_rate=1e-3), _TRANSFER),
-            Stage("task", TrainingConfig(epochs=1.1, learning_rate=5e-4), _TASK, trains_head=True),
+            Stage("joint", TrainingConfig(epochs=0.35, learning_rate=1e-3), LAYER_TRANSFER),
+            Stage("task", TrainingConfig(epochs=1.1, learning_rate=5e-4), TASK, trains_head=True),
         ),
         mined_pairs=100_000,
     ),
@@ -79,16 +81,19 @@ RECIPES: dict[str, Recipe] = {
     "matcher-s": Recipe(
         stages=(
             Stage(
-                "layerwise", TrainingConfig(epochs=0.4, learning_rate=2e-3), _TRANSFER, teacher_forced=True
+                "layerwise",
+                TrainingConfig(epochs=0.4, learning_rate=2e-3),
+                LAYER_TRANSFER,
+                teacher_forced=True,
             ),
-            Stage("joint", TrainingConfig(epochs=0.4, learning_rate=1e-3), _TRANSFER),
-            Stage("task", TrainingConfig(epochs=1.6, learning_rate=5e-4), _TASK, trains_head=True),
+            Stage("joint", TrainingConfig(epochs=0.4, learning_rate=1e-3), LAYER_TRANSFER),
+            Stage("task", TrainingConfig(epochs=1.6, learning_rate=5e-4), TASK, trains_head=True),
         ),
         mined_pairs=40_000,
     ),
     # A student that has been taught, given new targets: the task alone, at a rate that keeps what it knows.
     "debias-finetune": Recipe(
-        stages=(Stage("task", TrainingConfig(epochs=1.0, learning_rate=3e-4), _TASK, trains_head=True),),
+        stages=(Stage("task", TrainingConfig(epochs=1.0, learning_rate=3e-4), TASK, trains_head=True),),
         mined_pairs=40_000,
     ),
     # The task stage of a Kronecker (or low-rank) student; its first stage is the strategy of the same name.
@@ -117,17 +122,17 @@ RECIPES: dict[str, Recipe] = {
     # Every stage for a few steps: shows that the recipe runs, teaches nothing.
     "smoke": Recipe(
         stages=(
-            Stage("layerwise", TrainingConfig(epochs=1, batch_size=8), _TRANSFER, teacher_forced=True),
-            Stage("joint", TrainingConfig(epochs=1, batch_size=8), _TRANSFER),
-            Stage("task", TrainingConfig(epochs=1, batch_size=8), _TASK, trains_head=True),
+            Stage("layerwise", TrainingConfig(epochs=1, batch_size=8), LAYER_TRANSFER, teacher_forced=True),
+            Stage("joint", TrainingConfig(epochs=1, batch_size=8), LAYER_TRANSFER),
+            Stage("task", TrainingConfig(epochs=1, batch_size=8), TASK, trains_head=True),
         ),
         mined_pairs=8,
     ),
 }
 
 
-# What `ship` runs for a distilled matcher: recipes in turn, and whether the bias is taken out of their targets. One that
-# was taught the original targets first shows what taking the bias out costs and gains.
+# What `ship` runs for a distilled matcher: recipes in turn, and whether bias is taken out of their targets.
+# One that was taught the original targets first shows what taking the bias out costs and gains.
 TRAINING_RECIPES: dict[str, tuple[tuple[str, bool], ...]] = {
     "matcher-m": (("matcher-m", False), ("debias-finetune", True)),
     "matcher-s": (("matcher-s", True),),

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from distill.losses import Weights
-from distill.task.distillation_recipes import Recipe, Stage
+from distill.losses import LAYER_TRANSFER
+from distill.task.distillation_recipes import TASK, Recipe, Stage
 from mobilebert_runtime.errors import OptionError
 from training.training_config import TrainingConfig
 
-_TRANSFER = Weights(feature_map=1.0, statistics=1.0, attention=1.0)
-_TASK = Weights(soft_labels=1.0, hard_labels=0.2)
 # Share of the steps and peak learning rate. The copy starts near its teacher: half of what a student that
 # starts from random blocks is given (the recipe "matcher-m").
 _STAGES = (
-    ("layerwise", 0.3, 1e-3, _TRANSFER, True, False),
-    ("joint", 0.3, 5e-4, _TRANSFER, False, False),
-    ("task", 0.4, 2e-4, _TASK, False, True),
+    ("layerwise", 0.3, 1e-3, LAYER_TRANSFER, True, False),
+    ("joint", 0.3, 5e-4, LAYER_TRANSFER, False, False),
+    ("task", 0.4, 2e-4, TASK, False, True),
 )
 
 

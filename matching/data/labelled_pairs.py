@@ -53,7 +53,9 @@ def read_table(path: Path, group: str | None = None) -> PairTable:
     """
     table = read_pairs(path, group=group)
     labels = table.labels
-    if labels is None or labels.min() < 0 or not np.array_equal(labels, labels.astype(int)):
+    if labels is None:
+        raise DataError(f"{path}: has no column of labels, such as `label`; add one")
+    if labels.min() < 0 or not np.array_equal(labels, labels.astype(int)):
         raise DataError(f"{path}: labels must be class numbers 0, 1, …")
     if labels.max() >= MOST_CLASSES:
         line = table.lines[labels.argmax()]

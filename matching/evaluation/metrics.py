@@ -198,52 +198,33 @@ def true_positive_rate(
     return out
 
 
-def wilson(successes: int, count: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a share; (0, 1) for a share of nothing."""
+def wilson(successes: int, count: int) -> tuple[float, float]:
+    """Wilson's 95% score interval of a share; (0, 1) for a share of nothing."""
     from scipy.stats import binomtest
 
     if not 0 <= successes <= count:
         raise DataError(f"{successes} successes of {count}; expected 0 ≤ successes ≤ count")
     if count == 0:
         return 0.0, 1.0
-    interval = binomtest(successes, count).proportion_ci(confidence, method="wilson")
+    interval = binomtest(successes, count).proportion_ci(0.95, method="wilson")
     return float(interval.low), float(interval.high)
 
 
 def bootstrap(
-    statistic: Callable[[np.ndarray], float],
-    count: int,
-    *,
-    clusters: np.ndarray | None = None,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    statistic: Callable[[np.ndarray], float], count: int, *, resamples: int = 1000
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of any statistic of rows.
+    """Percentile bootstrap interval, 95%, of any statistic of rows.
 
     Args:
         statistic: takes row numbers (M,), repeats included; NaN where undefined for them.
         count: N, the number of rows.
-        clusters: (N,) integers; rows of one cluster (a query, a topic) are drawn together.
         resamples: bootstrap samples.
-        confidence: of the interval.
-        seed: of the draws.
     """
-    generator = np.random.default_rng(seed)
-    if clusters is None:
-        draws = (generator.integers(0, count, count) for _ in range(resamples))
-    else:
-        _, inverse = np.unique(clusters, return_inverse=True)
-        members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
-        draws = (
-            np.concatenate([members[i] for i in generator.integers(0, len(members), len(members))])
-            for _ in range(resamples)
-        )
-    values = np.array([statistic(rows) for rows in draws], np.float64)
-    tail = (1 - confidence) / 2
+    generator = np.random.default_rng(0)
+    values = np.array([statistic(generator.integers(0, count, count)) for _ in range(resamples)], np.float64)
     if np.isnan(values).all():
         return math.nan, math.nan
-    low, high = np.nanquantile(values, [tail, 1 - tail])
+    low, high = np.nanquantile(values, [0.025, 0.975])
     return float(low), float(high)
 
 

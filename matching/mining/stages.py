@@ -14,7 +14,7 @@ import numpy as np
 
 from matching.mining.job import PAIRS, MiningJob
 from mobilebert_runtime.errors import ToolError
-from mobilebert_runtime.files import replacing
+from mobilebert_runtime.files import replacing, save_array
 
 # Texts → float32 (N, H) of unit length; one text's vector must not depend on the others'.
 Embed = Callable[[Sequence[str]], np.ndarray]
@@ -27,7 +27,7 @@ HEADER = "sentence1\tsentence2\tscore\tdrawn\n"
 def embed_block(job: MiningJob, embed: Embed, block: int) -> None:
     """Write a block's vectors."""
     vectors = embed([job.texts[row] for row in job.rows(block)])
-    _save(job.path("vectors", block), vectors.astype(np.float16))
+    save_array(job.path("vectors", block), vectors.astype(np.float16))
 
 
 def search_block(job: MiningJob, block: int) -> None:
@@ -37,7 +37,8 @@ def search_block(job: MiningJob, block: int) -> None:
         ToolError: faiss is not installed.
         DataError: a block has no vectors yet.
     """
-    _save(job.path("neighbours", block), nearest(list(job.arrays("vectors")), block, job.rows(block).start))
+    near = nearest(list(job.arrays("vectors")), block, job.rows(block).start)
+    save_array(job.path("neighbours", block), near)
 
 
 def nearest(vectors: Sequence[np.ndarray], block: int, first: int) -> np.ndarray:
@@ -127,8 +128,3 @@ class _Rows:
 
     def __getitem__(self, row: int) -> np.ndarray:
         return self.parts[row // self.size][row % self.size]
-
-
-def _save(path: Path, values: np.ndarray) -> None:
-    with replacing(path, force=True) as unfinished, unfinished.open("wb") as file:
-        np.save(file, values)

@@ -53,6 +53,8 @@ def bench(
     if artefacts[0] == "history" and not Path("history").is_dir():
         from android_bench.history import write_history
 
+        if len(artefacts) > 2:
+            raise OptionError(f"history: {artefacts[2]}: give one folder of records")
         folder = Path(artefacts[1] if len(artefacts) > 1 else "results/bench")
         write_history(folder, out or folder / "history.html", force=force)
         return

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from mobilebert_export import options as opt
+from mobilebert_runtime.errors import OptionError
 
 
 def gate(
@@ -79,6 +80,8 @@ def gate(
             raise rules.GateError("the gate's self-test did not go as expected; see the runs above")
         return
     if all(".json" in name and not Path(name).is_dir() for name in artefacts):
+        if counted:
+            raise OptionError("--instructions: counts those of artefacts; records hold what was measured")
         base, candidate = map(rules.Side.read, artefacts)
         verdict = rules.gate(base, candidate)
         record = candidate.record

@@ -53,6 +53,7 @@ def match(
         raise OptionError(f"{len(texts or ())} texts; give two, or a file with --pairs")
     if pairs is not None and texts:
         raise OptionError("give either two texts or --pairs, not both")
+    opt.of_file("--pairs", pairs, {"--text-a": text_a, "--text-b": text_b, "--skip-bad": skip_bad})
     opt.check_texts(texts or ())
     table = read_rows(pairs, text_a, text_b, skip_bad=skip_bad) if pairs else None
     asked = table.pairs if table else [(texts[0], texts[1])] if texts else []
@@ -81,6 +82,8 @@ def read_rows(pairs: Path, text_a: str | None, text_b: str | None, *, skip_bad: 
 
     if str(pairs) != "-":
         return read_pairs(pairs, text_a, text_b, with_labels=False, skip_bad=skip_bad)
+    if sys.stdin is None:
+        raise DataError("standard input: is closed; give a file, or two texts")
     with tempfile.NamedTemporaryFile(suffix=".tsv") as copy:  # the readers go over a file twice
         shutil.copyfileobj(sys.stdin.buffer, copy)
         copy.flush()

@@ -61,6 +61,7 @@ def run(
 
     if file is not None and texts:
         raise OptionError("give either texts or --file, not both")
+    opt.of_file("--file", None if str(file) == "-" else file, {"--text-a": text_a, "--text-b": text_b})
     opt.check_texts(texts or ())
     card = read_card(artefact)
     _check_options(card.task, top, index, build_index)

@@ -33,6 +33,7 @@ def verify(
     from mobilebert_export.console import progress_console
     from mobilebert_export.export_report import print_rows, verification_rows
 
+    opt.of_file("--pairs", pairs, {"--text-a": text_a, "--text-b": text_b})
     table = read_texts(pairs, text_a, text_b) if pairs else None
     result = verify_artefact(artefact, model, table, threads, progress_console())
     print_rows(f"{artefact} against PyTorch", verification_rows({"verification": result.to_json()}))

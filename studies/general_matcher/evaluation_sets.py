@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from distill.general.minimal_pairs import generate
-from distill.general.noise import Misspeller
+from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import generator
 from distill.general.texts import held_out_intents, rows
 
@@ -59,7 +59,7 @@ def misspelt_pairs(
 
 def identical(data: Path) -> list[str]:
     """2,000 texts to be compared with themselves: words, numbers, emoji, sentences."""
-    words = sorted({row["word"] for row in rows(data / "typos/words.tsv")})
+    words = sorted({row["word"] for row in rows(data / MISSPELLINGS)})
     numbers = [f"{n * n * 7:,}" if n % 2 else str(n * 13) for n in range(NUMBERS)]
     emoji = [chr(EMOJI_FROM + n) * (1 + n % 3) for n in range(EMOJI)]
     sentences = [row["sentence1"] for row in rows(data / "glue/sts-b/dev.tsv")]
@@ -74,7 +74,7 @@ def spread(found: list[Row], count: int) -> list[Row]:
 def questions(data: Path, most: int = 10**9) -> tuple[Texts, dict[str, dict[str, np.ndarray]]]:
     """Every text that is asked for, and by set the positions and labels."""
     texts, sets = Texts(), {}
-    misspell = Misspeller(data / "typos/words.tsv", test=True)
+    misspell = Misspeller(data / MISSPELLINGS, test=True)
     for name, (file, column, label) in PAIR_SETS.items():
         found = spread(rows(data / file), most)
         values = np.array([float(r[label]) for r in found])

@@ -11,7 +11,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 
 from distill.general.minimal_pairs import DIFFERENT
-from matching.evaluation.metrics import expected_calibration_error
+from matching.evaluation.metrics import bootstrap, expected_calibration_error
 from matching.evaluation.score_calibration import fit_slope_and_offset
 from studies.general_matcher.evaluation_sets import PAIR_SETS
 
@@ -23,11 +23,9 @@ CALIBRATION = {"qqp_test": "qqp_dev", "mrpc_test": "mrpc_dev", "twitter_url_test
 Figure = Callable[[np.ndarray, np.ndarray], float]  # of labels (N,) and values (N,)
 
 
-def interval(count: int, figure: Callable[[np.ndarray], float], draws: int = DRAWS) -> list[float]:
+def interval(count: int, figure: Callable[[np.ndarray], float]) -> list[float]:
     """A figure of all items and its 95% bootstrap interval; `figure` gets positions."""
-    random_ = np.random.default_rng(0)
-    found = [figure(random_.integers(0, count, count)) for _ in range(draws)]
-    return [round(float(v), 4) for v in (figure(np.arange(count)), *np.percentile(found, [2.5, 97.5]))]
+    return [round(float(v), 4) for v in (figure(np.arange(count)), *bootstrap(figure, count))]
 
 
 def auc(labels: np.ndarray, values: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from typer import Option
 
 from distill.general.batches import TrainingTexts
 from distill.general.development import DevSet, development_figures
-from distill.general.noise import Misspeller
+from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import fast_products
 from distill.general.prune import prune
 from distill.general.teachers import read_texts
@@ -52,7 +52,7 @@ def main(
     folder = packaged_directory("minilm")
     minilm, tokenizer = encoder_of(load_pretrained(folder)), PairTokenizer.load(folder)
     known = TrainingTexts(
-        read_texts(cache / "texts.tsv"), tokenizer, Misspeller(shared / "data/typos/words.tsv"), 0.0, 0
+        read_texts(cache / "texts.tsv"), tokenizer, Misspeller(shared / "data" / MISSPELLINGS), 0.0, 0
     )
     counts = counted(known, len(minilm.embeddings.word_embeddings.weight))
     share = torch.from_numpy((counts + 0.5) ** 0.6).float()

@@ -22,7 +22,6 @@ from typer import Option
 from distill.general.batches import TrainingTexts
 from distill.general.noise import Misspeller
 from distill.general.numerics import device, moved
-from distill.general.teachers import mean_pool
 from distill.general.text_stream import Batch
 from distill.general.train_students import (
     NEAR,
@@ -37,6 +36,7 @@ from distill.general.train_trunk import teacher_with_vocabulary
 from distill.general.trunk import transfer_loss, vector_losses
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import find_directory, preset, save_pretrained
+from models.embedding_matcher import pooled
 from studies.common.script import console, run
 from studies.general_matcher.deeper_student import as_teacher, fitted_start
 from studies.general_matcher.options import (
@@ -92,7 +92,7 @@ class DeeperStudent(Student):
             output = self.encoder(**read, capture=True)
         layers, _ = transfer_loss(theirs, as_teacher(output, self.teacher.config), read["attention_mask"])
         hidden = output.last_hidden_state.float()
-        ours = F.normalize(mean_pool(hidden, read["attention_mask"]), dim=-1)
+        ours = F.normalize(pooled(hidden, read["attention_mask"]), dim=-1)
         loss, parts = vector_losses(ours, target, similarity)
         return loss + layers, parts | {"layers": layers}
 

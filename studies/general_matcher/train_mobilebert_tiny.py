@@ -20,21 +20,19 @@ from typing import Annotated
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 from typer import Option
 
 from distill.general.batches import TrainingTexts
 from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import fast_products
 from distill.general.stages import Run, Settings, run_stage
-from distill.general.teachers import mean_pool, read_texts
+from distill.general.teachers import read_texts
 from distill.general.train_trunk import STAGES, TrunkStages, teacher_with_vocabulary
-from distill.general.trunk import Targets, transfer_loss, vector_loss
+from distill.general.trunk import Targets
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import load_pretrained, preset, save_pretrained
-from models.layers import Encoder, encoder_of
+from models.layers import Encoder, EncoderOutput, encoder_of
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.deeper_student import as_teacher, fitted_start
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
@@ -90,21 +88,9 @@ def main(
 class DeeperStages(TrunkStages):
     """Those of a student with several layers to each layer of its teacher."""
 
-    def transfer(self, index: np.ndarray, step: int) -> tuple[Tensor, dict[str, float]]:  # noqa: ARG002
-        """Layers and sentence vectors as the teacher's."""
-        batch = self.known.batch(index)
-        mask = batch["attention_mask"]
-        with fast_products():
-            with torch.no_grad():
-                target = self.teacher(**batch, capture=True)
-            ours = self.student(**batch, capture=True)
-        value, parts = transfer_loss(target, as_teacher(ours, self.teacher.config), mask)
-        ours_vector, target_vector = (
-            F.normalize(mean_pool(output.last_hidden_state.float(), mask), dim=-1)
-            for output in (ours, target)
-        )
-        sentence, more = vector_loss(ours_vector, target_vector)
-        return value + sentence, parts | more
+    def comparable(self, ours: EncoderOutput) -> EncoderOutput:
+        """One of the student's layers to each of the teacher's."""
+        return as_teacher(ours, self.teacher.config)
 
     def figures(self, targets: Targets | None = None) -> dict[str, float]:
         """Those of `TrunkStages`, in the products of training."""

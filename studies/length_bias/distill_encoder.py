@@ -29,9 +29,10 @@ from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from models import EncoderConfig, build
+from models.embedding_matcher import pooled
 from models.layers import Encoder, EncoderOutput, encoder_of
 from studies.common.script import Force, Threads, console, run, shown
-from studies.length_bias.representations import MAX_LENGTH, bert_representations, mean_pooled
+from studies.length_bias.representations import MAX_LENGTH, bert_representations
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs
 from training.batches import LengthBuckets, Tensors
 from training.encoded_pairs import padded
@@ -231,7 +232,7 @@ def distil_encoder(
         known["sts_spearman_teacher"] = similarity_correlation(teacher, tokenizer, *similar)
         known["sts_spearman_before"] = similarity_correlation(student, tokenizer, *similar)
     lengths = [len(ids) for ids, _ in encoded]
-    source = LengthBuckets(lengths, lambda batch: padded(tokenizer, encoded, batch.index))
+    source = LengthBuckets(lengths, lambda batch: padded(tokenizer, [encoded[i] for i in batch.index]))
     record = train(projected_student, source, loss, loop, out, name=NAME, evaluate=evaluate, metadata=known)
     finished = cast(Encoder, build(config, None, seed=loop.seed))
     finished.load_state_dict(student.state_dict())
@@ -253,7 +254,7 @@ def representation_loss(
         normalised_feature_map_transfer(target.hidden_states[layer], widen(ours), mask)
         for layer, widen, ours in zip(layers, hidden_maps, output.hidden_states, strict=True)
     ]
-    theirs, ours = (mean_pooled(o.last_hidden_state, mask) for o in (target, output))
+    theirs, ours = (pooled(o.last_hidden_state, mask) for o in (target, output))
     parts = {
         "hidden": torch.stack(hidden).mean(),
         "sentence": (1 - F.cosine_similarity(sentence_map(ours), theirs)).mean(),

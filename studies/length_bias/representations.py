@@ -9,7 +9,10 @@ import torch
 from torch import Tensor
 
 from mobilebert_runtime.tokenizer import PairTokenizer
+from models.embedding_matcher import pooled
 from models.layers import Encoder
+from training.encoded_pairs import padded
+from training.inference import batches_by_length
 
 MAX_LENGTH = 64  # tokens of a text
 _BATCH = 128
@@ -25,24 +28,17 @@ def bert_representations(
         token; and `input_embeddings`, the average over the embedding block instead, which the paper has not.
     """
     encoded = tokenizer.ids(texts, MAX_LENGTH)
-    order = np.argsort([len(ids) for ids, _ in encoded], kind="stable")
+    places: list[np.ndarray] = []
     parts: dict[str, list[Tensor]] = {"embeddings": [], "cls": [], "input_embeddings": []}
-    was_training = encoder.training
-    encoder.eval()
-    with torch.no_grad():
-        for start in range(0, len(order), _BATCH):
-            rows = [encoded[i] for i in order[start : start + _BATCH]]
-            inputs = {k: torch.from_numpy(v) for k, v in tokenizer.pad(rows, None).items()}
-            output, mask = encoder(**inputs, capture=True), inputs["attention_mask"]
-            parts["embeddings"].append(mean_pooled(output.last_hidden_state, mask))
-            parts["cls"].append(output.last_hidden_state[:, 0])
-            parts["input_embeddings"].append(mean_pooled(output.hidden_states[0], mask))
-    encoder.train(was_training)
-    back = torch.from_numpy(np.argsort(order))
+
+    def collate(index: np.ndarray) -> dict[str, Tensor]:
+        return padded(tokenizer, [encoded[i] for i in index])
+
+    for index, inputs in batches_by_length(encoder, [len(ids) for ids, _ in encoded], collate, _BATCH):
+        output, mask = encoder(**inputs, capture=True), inputs["attention_mask"]
+        places.append(index)
+        parts["embeddings"].append(pooled(output.last_hidden_state, mask))
+        parts["cls"].append(output.last_hidden_state[:, 0])
+        parts["input_embeddings"].append(pooled(output.hidden_states[0], mask))
+    back = torch.from_numpy(np.argsort(np.concatenate(places)))
     return {name: torch.cat(of_batches)[back] for name, of_batches in parts.items()}
-
-
-def mean_pooled(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Mean over real tokens, [CLS] and [SEP] included: (B, S, H) and (B, S) → (B, H)."""
-    weight = mask.to(hidden.dtype)[:, :, None]
-    return (hidden * weight).sum(1) / weight.sum(1)

@@ -23,6 +23,7 @@ from models.layers import Encoder, encoder_of
 from studies.common.plots import panels, save
 from studies.common.records import check_outputs
 from studies.common.script import Force, run, shown
+from training.encoded_pairs import padded
 from training.initial_model import start_directory
 
 MAX_LENGTH = 64  # tokens; more cannot be read in a plot
@@ -81,7 +82,7 @@ def attention_maps(encoder: Encoder, directory: Path, pair: Pair) -> AttentionMa
     tokenizer = PairTokenizer.load(directory)
     ((ids, types),) = tokenizer.ids([pair], MAX_LENGTH)
     names = Tokenizer.from_file(str(directory / "tokenizer.json"))
-    inputs = {k: torch.from_numpy(v) for k, v in tokenizer.pad([(ids, types)], None).items()}
+    inputs = padded(tokenizer, [(ids, types)])
     with torch.inference_mode():
         scores = encoder(**inputs, capture=True).attention_scores
     return AttentionMaps([str(names.id_to_token(i)) for i in ids], [s[0].softmax(-1).numpy() for s in scores])

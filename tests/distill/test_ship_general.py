@@ -11,7 +11,7 @@ import torch
 import distill.general.teachers
 import distill.general.train_trunk
 import models.presets
-from distill.general.teachers import mean_pool, read, read_texts
+from distill.general.teachers import read, read_texts
 from distill.general.texts import FEWEST
 from distill.general.trunk import held
 from mobilebert_export import general_shipping
@@ -22,6 +22,7 @@ from mobilebert_export.shipping import ShipConfig
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build, find_directory, load_pretrained, preset, read_config, save_pretrained
+from models.embedding_matcher import pooled
 from models.four_bit import four_bit_layers
 from studies.general_matcher.train_students import parsed
 from tests.conftest import ROOT
@@ -91,7 +92,7 @@ def wide(tmp_path, monkeypatch):
 
     def encode(texts):
         batch = read(tokenizer, texts)
-        return mean_pool(teacher(**batch).last_hidden_state, batch["attention_mask"])
+        return pooled(teacher(**batch).last_hidden_state, batch["attention_mask"])
 
     monkeypatch.setattr(general_shipping, "check_mpnet", lambda folder: None)
     monkeypatch.setattr(general_shipping, "load_mpnet", lambda folder: encode)

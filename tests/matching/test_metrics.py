@@ -160,15 +160,6 @@ def test_wilson_textbook_value():
 
 def test_bootstrap_covers_and_repeats():
     values = np.random.default_rng(1).normal(size=400)
-    low, high = metrics.bootstrap(lambda rows: values[rows].mean(), 400, resamples=400, seed=3)
-    assert (low, high) == metrics.bootstrap(lambda rows: values[rows].mean(), 400, resamples=400, seed=3)
+    low, high = metrics.bootstrap(lambda rows: values[rows].mean(), 400, resamples=400)
+    assert (low, high) == metrics.bootstrap(lambda rows: values[rows].mean(), 400, resamples=400)
     assert high - low == pytest.approx(2 * 1.96 / 20, rel=0.15)
-
-
-def test_bootstrap_of_clusters_is_wider_than_of_rows():
-    generator = np.random.default_rng(0)
-    clusters = np.repeat(np.arange(20), 50)
-    values = generator.normal(size=20)[clusters] + 0.1 * generator.normal(size=1000)
-    rows = metrics.bootstrap(lambda r: values[r].mean(), 1000, resamples=200)
-    together = metrics.bootstrap(lambda r: values[r].mean(), 1000, clusters=clusters, resamples=200)
-    assert together[1] - together[0] > 3 * (rows[1] - rows[0])

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.helpers import small_matcher
 
 ROWS = "".join(f"How far is town {n}?\tWhat is the distance to town {n}?\n" for n in range(30))
@@ -57,6 +58,7 @@ def refused(work, *arguments: str) -> str:
         (["--buckets", "64,32,128"], "ascending"),
         (["--buckets", "16,32"], "--seq-len, 128"),
         (["--buckets", "4,128"], "at least 8"),
+        (["--buckets", ",".join(map(str, range(64, 129)))], "65 lengths; at most 64"),
         (["--max-accuracy-drop", "0.2", "--quant", "none"], "can be mixed"),
         (["--opset", "7"], "18 to 20"),
         (["--atol", "0"], "--atol"),
@@ -110,7 +112,7 @@ def test_a_budget_that_cannot_be_checked_is_refused(work):
     assert "go together" in request("--max-accuracy-drop", "0.2")
     assert "go together" in request("--pairs", "good.tsv")
     assert "0 to 100" in request("--max-accuracy-drop", "-1", "--pairs", "good.tsv")
-    assert "labels must be" in request("--max-accuracy-drop", "1", "--pairs", "good.tsv")
+    assert "no column of labels" in request("--max-accuracy-drop", "1", "--pairs", "good.tsv")
     assert "label 2" in request("--max-accuracy-drop", "1", "--pairs", "labelled.tsv")
 
 
@@ -129,3 +131,9 @@ def test_match_and_verify_refuse_what_is_no_artefact(work):
     assert "not both" in refused(work, "match", "a", "b", "--pairs", "good.tsv", "--artefact", "nowhere")
     assert "format" in refused(work, "match", "a", "b", "--artefact", "old")
     assert "nowhere" in refused(work, "verify", "nowhere")
+    assert "give one with --pairs" in refused(work, "match", "a", "b", "--text-a", "x", "--artefact", "old")
+    assert "give one with --pairs" in refused(work, "verify", "old", "--text-a", "x")
+    assert "give one with --file" in refused(work, "run", "old", "a", "b", "--text-b", "x")
+    assert "one folder of records" in refused(work, "bench", "history", "old", "nowhere")
+    records = [f"{ROOT}/results/bench/buckets.json#matcher-fp32"] * 2
+    assert "records hold what was measured" in refused(work, "gate", *records, "--instructions")

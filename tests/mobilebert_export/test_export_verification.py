@@ -2,14 +2,18 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.stats import spearmanr
 
 from mobilebert_export import samples
 from mobilebert_export.agreement import label_costs, positive_log_odds, sigmoid_costs, span_costs
+from mobilebert_export.artefact_check import verify_artefact
+from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_export.verification import (
     MINIMUM_TEXTS,
     VerificationError,
@@ -26,7 +30,7 @@ from mobilebert_runtime.card import (
     Bucket,
 )
 from mobilebert_runtime.card_parts import Embedding
-from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.errors import ArtefactError, DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from quantize.recipes import Tolerance
 from tests.helpers import small_matcher
@@ -272,3 +276,22 @@ def test_the_bundled_text_is_varied_and_its_two_halves_are_apart():
         }
         missing = [name for name, pattern in patterns.items() if not re.search(pattern, everything)]
         assert not missing
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"recipe": "x"},
+        {"model": {}},
+        {"recipe": {"name": "onnx-none"}},
+        {"recipe": {"tolerance": {"luck": 1}}},
+    ],
+)
+def test_a_damaged_recipe_is_refused_before_the_model_is_loaded(tmp_path, change):
+    folder = tmp_path / "artefact"
+    shutil.copytree(small_matcher.artefact("onnx", "none"), folder)
+    path = folder / "recipe.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    write_checksums(folder)
+    with pytest.raises(ArtefactError, match=r"recipe\.json: (damaged|lacks)"):
+        verify_artefact(folder, "nowhere", None, 1, Console(quiet=True))

@@ -9,6 +9,8 @@ import torch
 import transformers
 from rich.console import Console
 
+from matching.data.labelled_pairs import LabelledPairs
+from mobilebert_export.accuracy_budget import accuracy
 from mobilebert_export.export_request import ExportRequest
 from mobilebert_export.exporter import export
 from mobilebert_export.loading import artefact_card, load_model
@@ -93,6 +95,13 @@ def test_an_artefact_whose_first_class_is_the_match_scores_as_the_pipeline_does(
     assert (written["labels"], written["positive"]) == (["duplicate", "not_duplicate"], 0)
     expected = probabilities_of(folder, "duplicate")
     np.testing.assert_allclose(Matcher.load(out).score(PAIRS), expected, atol=1e-4)
+    # In labelled pairs 1 is a match, whatever the number of the class that means one.
+    labels = (expected >= written["threshold"]).astype(np.int64)
+    assert 0 < labels.sum() < len(labels)
+    assert accuracy(out, LabelledPairs(PAIRS, labels)) == 100
+    assert accuracy(out, LabelledPairs(PAIRS, 1 - labels)) == 0
+    with pytest.raises(OptionError, match="was made for 'duplicate'"):
+        open_scorer(str(out), 1, positive="not_duplicate")
 
 
 def test_names_that_do_not_say_which_class_matches_need_an_answer(tmp_path):

@@ -122,3 +122,13 @@ def test_output_that_an_encoding_lacks_is_escaped(onnx_artefact, tsv):
     done = run(onnx_artefact, "--pairs", "漢字.tsv", capture_output=True, env=environment)
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("words", [["match", "--pairs", "-", "--artefact"], ["run", "--file", "-"]])
+def test_a_closed_standard_input_is_one_line(onnx_artefact, words):
+    command = [sys.executable, "-m", "mobilebert_export", *words, str(onnx_artefact)]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&-', "sh", *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "standard input: is closed" in done.stderr

@@ -146,6 +146,19 @@ def test_a_missing_runtime_is_named_with_what_to_install(tmp_path, monkeypatch, 
         Matcher.load(folder)
 
 
+def test_a_runtime_that_cannot_be_loaded_is_named_with_its_reason(artefact, monkeypatch):
+    known = importlib.import_module
+
+    def broken(name, *rest):
+        if name == "onnxruntime":
+            raise ImportError("libc.so.6: version `GLIBC_2.35' not found")
+        return known(name, *rest)
+
+    monkeypatch.setattr(backends.importlib, "import_module", broken)
+    with pytest.raises(ToolError, match=r"onnxruntime is installed but can't be loaded .*GLIBC_2"):
+        Matcher.load(artefact)
+
+
 def test_a_runtime_older_than_the_card_demands_is_refused(artefact):
     change_card(artefact, minimum_runtime={"onnxruntime": "99.0"})
     with pytest.raises(ToolError, match=r"needs 99\.0 or newer"):

@@ -1,8 +1,10 @@
 """Which pairs run packed, that they score as they do alone, and one run where the order does not matter."""
 
+import gc
 import itertools
 import random
 import shutil
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +22,7 @@ from mobilebert_runtime.card import PACKED_SIGNATURE, read_card, read_recipe
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.matcher import Matcher
-from mobilebert_runtime.packing import PackedShape, plan
+from mobilebert_runtime.packing import PackedShape, _fill, plan
 from quantize.recipes import RECIPES
 from quantize.tflite_graph import TfliteGraph
 from quantize.tflite_int8 import products, quantize_tflite
@@ -137,6 +139,9 @@ def test_report_compares_packed_pairs_with_pytorch_and_finds_a_graph_that_errs()
     right = verify(network, artefact, texts, tolerance)
     assert right.failures == ()
     assert list(right.to_json()["by_seq_len"]) == [*map(str, LENGTHS), PACKED_SIGNATURE]
+    long = [(f"{a} " * 30, f"{b} " * 30) for a, b in texts]
+    found = verify(network, artefact, long, replace(tolerance, min_rank_agreement=-1))
+    assert list(found.to_json()["by_seq_len"]) == [*map(str, LENGTHS)], "no two of these run packed"
     graph = artefact.backend.packed
     artefact.backend.packed = PackedGraph(
         graph.shape, lambda inputs: {"logits": np.roll(graph.run(inputs)["logits"], 1, axis=1)}
@@ -196,3 +201,40 @@ def test_a_packed_graph_that_does_not_fit_the_card_is_refused(tmp_path):
     for one, given, returned in wrong:
         with pytest.raises(ArtefactError, match="signature packed has inputs"):
             _packed_shape(folder, one, given, returned)
+
+
+def first_fit(query, places, rows, shape):
+    """The rule itself: the longest text first, into the first pack with room for it."""
+    packs = []
+    for place in sorted(places, key=lambda place: -len(rows[place][0])):
+        tokens = len(rows[place][0]) - len(query)
+        for pack in packs:
+            used = len(query) + sum(len(rows[one][0]) - len(query) for one in pack)
+            if used + tokens <= shape.seq_len and len(pack) < shape.texts:
+                pack.append(place)
+                break
+        else:
+            packs.append([place])
+    return packs
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_full_packs_are_not_looked_at_again_and_the_others_are_those_of_the_rule(seed):
+    rows, shape = rows_of(seed), PackedShape(seq_len=128, texts=5)
+    by_query = {}
+    for place, (ids, types) in enumerate(rows):
+        by_query.setdefault(tuple(ids[: types.count(0)]), []).append(place)
+    for query, places in by_query.items():
+        assert _fill(query, places, rows, shape) == first_fit(query, places, rows, shape)
+
+
+def test_a_matcher_that_packs_is_freed_with_its_last_user():
+    matcher = Matcher.load(small_matcher.embedding_artefact("tflite", "none"))
+    assert matcher.backend.packed is not None
+    alive = weakref.ref(matcher.backend)
+    gc.disable()
+    try:
+        del matcher
+        assert alive() is None
+    finally:
+        gc.enable()

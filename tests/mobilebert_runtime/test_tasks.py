@@ -161,6 +161,8 @@ def test_more_answers_no_answer_and_no_context(tmp_path):
     assert [one.score for one in answers] == sorted((one.score for one in answers), reverse=True)
     assert len({(one.start, one.end) for one in answers}) == 5
     assert all(one.text == context[one.start : one.end] for one in answers)
+    for count in (1, 2, 3, 8):
+        assert reader.answers(question, context, count) == reader.answers(question, context, 1000)[:count]
     with_none = reader.answers(question, context, 1000, may_be_none=True)
     assert [one.text for one in with_none].count("") == 1
     with pytest.raises(DataError, match="has no words"):
@@ -293,6 +295,24 @@ def test_one_text_in_place_of_a_list_is_refused(folders, task):
     }
     with pytest.raises(DataError, match="a text was given; give a list"):
         calls[task]()
+
+
+def test_an_iterator_and_half_a_character_are_refused_and_named(folders):
+    matcher, embedder = load(folders[MATCHING]), load(folders[EMBEDDING])
+    for ask in (
+        lambda: matcher.score(zip(["a"], ["b"], strict=True)),
+        lambda: matcher.rank("a", (text for text in "bc")),
+        lambda: embedder.embed(map(str.strip, ["a", "b"])),
+    ):
+        with pytest.raises(DataError, match=r"(zip|generator|map) was given; give a list"):
+            ask()
+    with pytest.raises(DataError, match=r"entry 2 holds half a surrogate pair, '\\ud83d', as character 3"):
+        embedder.embed(["whole \U0001f600", "a \ud83d"])
+    with pytest.raises(DataError, match="half a surrogate pair"):
+        matcher.rank("\ude00", ["a"])
+    with pytest.raises(DataError, match="1 or more"):
+        matcher.rank("a", ["b", "c"], 0)
+    assert [hit.text for hit in matcher.rank("a", ["b", "c"], 1)] == [matcher.rank("a", ["b", "c"])[0].text]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Promise of the tokenizer: the ids of `transformers`, on any text, in time that grows with its length."""
 
+import random
 import time
 
 import numpy as np
@@ -10,6 +11,7 @@ from tokenizers import Tokenizer
 
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
+from models import find_directory
 from tests.helpers.texts import MINILM, fuzzed_lines
 
 LINES = 10_000
@@ -134,3 +136,64 @@ def test_a_tokenizer_whose_template_is_not_that_of_a_bert_is_refused(tmp_path):
         tokenizer.save(str(tmp_path / "tokenizer.json"))
         with pytest.raises(ModelError, match="template"):
             PairTokenizer.load(tmp_path)
+
+
+PARTS = [
+    "moon",
+    "Köln",
+    "e\u0301",
+    "中",
+    "国",
+    "!",
+    "?",
+    ".",
+    ",",
+    ";",
+    "[SEP]",
+    "[UNK]",
+    "##a",
+    "-",
+    "'s",
+    "\u00a0",
+]
+PARTS += [
+    "\t",
+    "\n",
+    "\x0b",
+    "\x85",
+    "\u200b",
+    "\u3000",
+    "x" * 40,
+    "\u0301",
+    "\ufeff",
+    "🙂",
+    "\u2028",
+    "ｆ",
+    " ",
+]
+
+
+@pytest.mark.parametrize("name", ["matcher-open-s", "matcher-qqp-m"])
+def test_a_text_that_is_read_in_parts_has_the_tokens_of_the_whole(name):
+    tokenizer, draw = PairTokenizer.load(find_directory(name)).without_spelling(), random.Random(0)
+    for _ in range(400):
+        text = "".join(draw.choices(PARTS, k=draw.randint(5, 80)))
+        parts, start = [], 0
+        while start < len(text):
+            head = tokenizer._head(text, start, draw.randint(1, 12))
+            parts += tokenizer._encode([head])[0].ids
+            start += len(head)
+        assert parts == tokenizer._encode([text])[0].ids, text
+
+
+@pytest.mark.parametrize("part", ["moon\t", "moon\u00a0", "moon\n", "月", "!"])
+def test_of_a_long_text_without_spaces_only_the_beginning_is_read(part, monkeypatch):
+    tokenizer, read = PairTokenizer.load(find_directory("matcher-open-s")).without_spelling(), []
+    encode = tokenizer._encode
+    monkeypatch.setattr(
+        tokenizer, "_encode", lambda texts, **rest: (read.extend(texts), encode(texts, **rest))[1]
+    )
+    ids = tokenizer.ids([(part * 100_000, "b")], 64)
+    assert sum(map(len, read)) < 10_000
+    monkeypatch.undo()
+    assert ids == tokenizer.ids([(part * 500, "b")], 64)

@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from mobilebert_runtime import ArtefactError, Embedder, Index
+from mobilebert_runtime import ArtefactError, Embedder, Index, Matcher
 from mobilebert_runtime.card import EMBEDDING
 from mobilebert_runtime.card_parts import Embedding
-from mobilebert_runtime.errors import DataError, OutputError
+from mobilebert_runtime.errors import DataError, ModelError, OutputError
 from mobilebert_runtime.files import file_sha256
+from mobilebert_runtime.tokenizer import PairTokenizer
 from tests.helpers import tiny_tasks
 
 TEXTS = ["plain", "two\nlines", "\u2028odd\x85", "é" * 300, "", "last"]
@@ -60,6 +61,8 @@ def test_what_has_no_direction_or_no_text_is_refused():
         index.nearest(np.zeros(16, np.float32))
     with pytest.raises(DataError, match="1 or more"):
         index.nearest(rows[0], 0)
+    with pytest.raises(DataError, match=r"has the shape \(15,\); the texts' have \(16,\)"):
+        index.nearest(rows[0][:15])
 
 
 def test_an_index_of_other_vectors_is_refused(tmp_path):
@@ -115,3 +118,9 @@ def test_a_changed_byte_is_found_by_its_checksum(tmp_path):
         Index.load(folder)
     with pytest.raises(ArtefactError, match="no such index"):
         Index.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("load", [Index.load, PairTokenizer.load, Matcher.load])
+def test_a_name_that_is_too_long_for_a_file_is_one_that_is_not_there(load):
+    with pytest.raises((ArtefactError, ModelError), match="no such"):
+        load("x" * 300)

@@ -80,6 +80,11 @@ def deeper_config(directory):
     (directory / "config.json").write_text(json.dumps(values | {"num_hidden_layers": 5}))
 
 
+def change(directory, **values):
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -91,6 +96,11 @@ def deeper_config(directory):
         (lambda d: (d / "config.json").write_text("{"), "not a model config"),
         (lambda d: (d / "config.json").write_text('{"model_type": "gpt2"}'), "model_type is 'gpt2'"),
         (lambda d: (d / "config.json").write_text("[]"), "not a model config"),
+        (lambda d: change(d, num_hidden_layers=1), "a layer that config.json leaves out"),
+        (lambda d: change(d, num_attention_heads=0), "num_attention_heads is 0; expected a whole number"),
+        (lambda d: change(d, max_position_embeddings="128"), "max_position_embeddings is '128'"),
+        (lambda d: change(d, layer_norm_eps="a"), "layer_norm_eps is 'a'; expected a number"),
+        (lambda d: change(d, pad_token_id=-3), "pad_token_id is -3"),
     ],
 )
 def test_damaged_directories_are_named_errors(saved, damage, message):
@@ -109,6 +119,28 @@ def test_damaged_settings_and_missing_tokenizer_are_named_errors(saved):
         {"labels": [], "length_shift": 7},
     ):
         (directory / "matcher.json").write_text(json.dumps(damaged))
+        with pytest.raises(ModelError, match=r"not a matcher\.json"):
+            MatcherSettings.load(directory)
+    fine = {"labels": ["no", "yes"], "length_shift": shift | {"added": [0.0] * 4}}
+    (directory / "matcher.json").write_text(json.dumps(fine))
+    MatcherSettings.load(directory)
+    for change in (
+        {"positive": -1},
+        {"positive": 2},
+        {"positive": "yes"},
+        {"positive": True},
+        {"threshold": float("nan")},
+        {"threshold": "0.5"},
+        {"temperature": 0},
+        {"temperature": "1"},
+        {"temperature": 1e9},
+        {"labels": "ab"},
+        {"labels": ["a", "a"]},
+        {"labels": [1, 2]},
+        {"length_shift": {"quartiles": [3, 2, 1], "added": [0.0] * 4}},
+        {"length_shift": {"quartiles": [0.1, "a", 1], "added": [0.0] * 4}},
+    ):
+        (directory / "matcher.json").write_text(json.dumps(fine | change))
         with pytest.raises(ModelError, match=r"not a matcher\.json"):
             MatcherSettings.load(directory)
     with pytest.raises(ModelError, match=r"needs vocab\.txt"):

@@ -21,6 +21,7 @@ from models import (
     preset,
     save_pretrained,
 )
+from models.embedding_matcher import pooled
 from studies.common import script
 from studies.length_bias.distill_encoder import (
     ProjectedStudent,
@@ -32,7 +33,7 @@ from studies.length_bias.distill_encoder import (
     matched_layers,
     representation_loss,
 )
-from studies.length_bias.representations import bert_representations, mean_pooled
+from studies.length_bias.representations import bert_representations
 from tests.helpers.networks import padded_batch, randomise
 from tests.helpers.texts import MINILM
 from training.training_config import TrainingConfig
@@ -137,9 +138,7 @@ def test_loss_is_its_transcription_text_by_text():
 def test_padding_does_not_change_a_pooled_text():
     hidden, mask = torch.randn(1, 3, 4), torch.ones(1, 3)
     padded = torch.cat([hidden, torch.full((1, 5, 4), 99.0)], 1)
-    torch.testing.assert_close(
-        mean_pooled(padded, torch.tensor([[1, 1, 1, 0, 0, 0, 0, 0]])), mean_pooled(hidden, mask)
-    )
+    torch.testing.assert_close(pooled(padded, torch.tensor([[1, 1, 1, 0, 0, 0, 0, 0]])), pooled(hidden, mask))
 
 
 def test_representations_come_back_in_the_order_of_the_texts():

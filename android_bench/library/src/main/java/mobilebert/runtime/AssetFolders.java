@@ -17,12 +17,14 @@ public final class AssetFolders {
   /**
    * Copies a folder of the assets to the app's files; a copy that does not match its checksums is made again.
    *
+   * <p>A model that is open keeps the file it was opened from.
+   *
    * @throws IOException when it is damaged, or there is no room
    */
   @NonNull
   public static synchronized File unpack(@NonNull Context context, @NonNull String folder) throws IOException {
     AssetManager assets = context.getAssets();
-    File to = new File(new File(context.getFilesDir(), FILES), new File(folder).getName());
+    File to = new File(new File(context.getFilesDir(), FILES), folder);
     String sums = read(assets, folder + "/SHA256SUMS");
     try {
       if (Files.readText(new File(to, "SHA256SUMS")).equals(sums)) {
@@ -53,9 +55,10 @@ public final class AssetFolders {
   }
 
   private static void copy(AssetManager assets, String name, File to) throws IOException {
+    File part = new File(to.getPath() + ".part");
     InputStream stream = assets.open(name);
     try {
-      FileOutputStream file = new FileOutputStream(to);
+      FileOutputStream file = new FileOutputStream(part);
       try {
         Files.copy(stream, file);
       } finally {
@@ -63,6 +66,9 @@ public final class AssetFolders {
       }
     } finally {
       stream.close();
+    }
+    if (!part.renameTo(to)) { // the old file's bytes stay for whoever has mapped them
+      throw new IOException(to + " can't be replaced");
     }
   }
 }

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.Locale;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -28,6 +29,9 @@ final class SpellingCorrector {
   private static final int OTHER = 16;
   private static final int FIRST = 2;
   private static final int TWO_EDITS = 6;
+
+  /** Of the other text's words with one first letter, the most frequent ones: more than a text that is read holds. */
+  private static final int MOST_BESIDE = 64;
   private static final int MOST_WORDS = 500000;
   private static final int READ = 4096;
 
@@ -170,16 +174,23 @@ final class SpellingCorrector {
 
   /** The most frequent known word beside with the same first letter that is so near; null without one. */
   private String twoEditsOff(String word, Set<String> beside) {
-    String best = null;
+    TreeMap<Integer, String> known = new TreeMap<Integer, String>(); // by their lines
     for (String one : beside) {
-      if (one.charAt(0) == word.charAt(0)
-          && line(one) > 0
-          && (best == null || line(one) < line(best))
-          && within(one, word, 2)) {
-        best = one;
+      int line = one.charAt(0) == word.charAt(0) ? line(one) : 0;
+      if (line > 0) {
+        known.put(line, one);
       }
     }
-    return best;
+    int left = MOST_BESIDE;
+    for (String one : known.values()) {
+      if (left-- == 0) {
+        return null;
+      }
+      if (within(one, word, 2)) {
+        return one;
+      }
+    }
+    return null;
   }
 
   /** Are two words at most so many edits of different letters apart? */

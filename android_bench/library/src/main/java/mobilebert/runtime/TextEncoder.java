@@ -81,12 +81,26 @@ public final class TextEncoder {
     /** Number of the word that each token is a part of. */
     final int[] words;
 
-    Window(Encoded encoded, int place, Tokens tokens, int from, int to) {
+    private Window(Encoded encoded, int place, int[] starts, int[] ends, int... words) {
       this.encoded = encoded;
       this.place = place;
-      starts = Arrays.copyOfRange(tokens.starts(), from, to);
-      ends = Arrays.copyOfRange(tokens.ends(), from, to);
-      words = Arrays.copyOfRange(tokens.words(), from, to);
+      this.starts = starts;
+      this.ends = ends;
+      this.words = words;
+    }
+
+    Window(Encoded encoded, int place, Tokens tokens) {
+      this(encoded, place, tokens.starts(), tokens.ends(), tokens.words());
+    }
+
+    /** A part of the text, encoded by itself. */
+    Window part(Encoded part, int from, int to) {
+      return new Window(
+          part,
+          place,
+          Arrays.copyOfRange(starts, from, to),
+          Arrays.copyOfRange(ends, from, to),
+          Arrays.copyOfRange(words, from, to));
     }
   }
 
@@ -139,7 +153,8 @@ public final class TextEncoder {
     Tokens tokens = tokenizer.tokens(text);
     int[] ids = tokens.ids();
     int kept = Math.min(ids.length, room(single, lengths));
-    return new Window(fill(single, ids, kept, NONE, 0, 0, lengths), single.place(true, 0), tokens, 0, kept);
+    Encoded encoded = fill(single, ids, kept, NONE, 0, 0, lengths);
+    return new Window(encoded, single.place(true, 0), tokens).part(encoded, 0, kept);
   }
 
   /**
@@ -156,13 +171,13 @@ public final class TextEncoder {
           "the question has " + first.length + " tokens; at most " + (room + first.length - stride - 1)
               + " fit beside parts of its context that share " + stride);
     }
-    int place = pair.place(false, first.length);
+    Window whole = new Window(null, pair.place(false, first.length), tokens);
     List<Window> windows = new ArrayList<Window>();
     int from = 0;
     do {
       int to = Math.min(second.length, from + room);
       Encoded encoded = fill(pair, first, first.length, second, from, to - from, lengths);
-      windows.add(new Window(encoded, place, tokens, from, to));
+      windows.add(whole.part(encoded, from, to));
       from += room - stride;
     } while (from + stride < second.length);
     return windows;

@@ -1,6 +1,7 @@
 package mobilebert.runtime;
 
 import java.io.IOException;
+import java.util.Arrays;
 
 /**
  * BERT's text clean-up: controls dropped, white space one kind of space, ideographs set apart; of a lower-casing one,
@@ -74,17 +75,28 @@ final class TextNormalizer {
     }
   }
 
-  /** Canonical order (Unicode 3.11): neighbours swap while their classes are both above 0 and descending. */
+  /** Canonical order (Unicode 3.11): neighbours whose classes are above 0 lie by class, equal ones as they came. */
   private void sortMarks(int[] line) {
-    for (int i = 1; i < line.length; i++) {
-      int mark = line[i];
-      int rank = table.combiningClass(mark);
-      int j = i;
-      while (rank > 0 && j > 0 && table.combiningClass(line[j - 1]) > rank) {
-        line[j] = line[j - 1];
-        j--;
+    int from = 0;
+    for (int to = 0; to <= line.length; to++) {
+      if (to == line.length || table.combiningClass(line[to]) == 0) {
+        if (to - from > 1) {
+          sortRun(line, from, to);
+        }
+        from = to + 1;
       }
-      line[j] = mark;
+    }
+  }
+
+  private void sortRun(int[] line, int from, int to) {
+    int[] marks = Arrays.copyOfRange(line, from, to);
+    long[] order = new long[marks.length];
+    for (int i = 0; i < order.length; i++) {
+      order[i] = (long) table.combiningClass(marks[i]) << 32 | i;
+    }
+    Arrays.sort(order);
+    for (int i = 0; i < order.length; i++) {
+      line[from + i] = marks[(int) order[i]];
     }
   }
 }
