@@ -11,7 +11,13 @@ from rich.console import Console
 from scipy.stats import spearmanr
 
 from mobilebert_export import samples
-from mobilebert_export.agreement import label_costs, positive_log_odds, sigmoid_costs, span_costs
+from mobilebert_export.agreement import (
+    label_costs,
+    positive_log_odds,
+    rank_correlation,
+    sigmoid_costs,
+    span_costs,
+)
 from mobilebert_export.artefact_check import verify_artefact
 from mobilebert_export.artefact_folder import write_checksums
 from mobilebert_export.verification import (
@@ -164,6 +170,19 @@ def test_the_values_of_a_regression_are_held_to_their_order_as_cosines_are():
     (failure,) = agreement(values, other, card, bounds).failures
     assert failure.startswith("rank agreement")
     assert agreement(values, other, replace(card, task=MATCHING, threshold=0.0), bounds).failures == ()
+
+
+def test_equal_scores_have_no_order_that_rounding_could_change():
+    rng = np.random.default_rng(0)
+    scores = np.repeat(rng.normal(size=40), 5)
+    noisy = scores + rng.uniform(-1, 1, scores.size) * 2e-6
+    assert spearmanr(scores, noisy).statistic < 0.9999
+    assert rank_correlation(scores, noisy) == 1
+    assert rank_correlation(np.ones(9), np.ones(9) + 1e-6) == 1
+    swapped = scores.copy()
+    swapped[[0, 7]] = swapped[[7, 0]]
+    assert rank_correlation(scores, swapped) == pytest.approx(spearmanr(scores, swapped).statistic)
+    assert rank_correlation(scores, swapped) < 1
 
 
 def test_a_logit_that_is_not_a_number_fails_whatever_the_tolerance(logits):
