@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from mobilebert_runtime.errors import OutputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def check_output(out: Path, *, force: bool) -> None:
@@ -52,6 +52,8 @@ def replacing(out: Path, *, force: bool) -> Iterator[Path]:
 
 def save_array(path: Path, values: NDArray[Any]) -> None:
     """Write an array as .npy, whole or not at all; a file that is there is replaced."""
+    import numpy as np  # the command line checks its options without it
+
     with replacing(path, force=True) as partial, partial.open("wb") as file:
         np.save(file, values)
 

@@ -7,6 +7,7 @@ import java.io.File;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -171,43 +172,56 @@ public final class QuestionAnswerer extends Model {
       return starts[first + 1] * ends[last + 1];
     }
 
-    /** First and last tokens of the best spans; of equal ones those that come first in the text. */
+    /**
+     * First and last tokens of the best spans that widen to different words; of equal ones those that come first in the
+     * text.
+     */
     List<int[]> best(int most) {
-      List<int[]> found = new ArrayList<int[]>();
+      Map<Long, int[]> byWords = new HashMap<Long, int[]>();
       for (int first = 0; first < window.starts.length; first++) {
+        long from = (long) firstOfWord(first) << 32;
         for (int last = first; last < Math.min(first + longest, window.starts.length); last++) {
-          insert(found, first, last, most);
+          double score = score(first, last);
+          int[] before = byWords.get(from | lastOfWord(last));
+          if (score > 0 && (before == null || score(before[0], before[1]) < score)) {
+            byWords.put(from | lastOfWord(last), new int[] {first, last});
+          }
         }
       }
-      return found;
+      List<int[]> found = new ArrayList<int[]>(byWords.values());
+      Collections.sort(found, new Comparator<int[]>() {
+        @Override
+        public int compare(int[] one, int[] other) {
+          int order = Double.compare(score(other[0], other[1]), score(one[0], one[1]));
+          if (order != 0) {
+            return order;
+          }
+          return one[0] != other[0] ? Integer.compare(one[0], other[0]) : Integer.compare(one[1], other[1]);
+        }
+      });
+      return found.subList(0, Math.min(most, found.size()));
     }
 
-    private void insert(List<int[]> found, int first, int last, int most) {
-      double score = score(first, last);
-      int at = found.size();
-      while (at > 0 && score(found.get(at - 1)[0], found.get(at - 1)[1]) < score) {
-        at--;
+    private int firstOfWord(int token) {
+      int from = token;
+      while (from > 0 && window.words[from - 1] == window.words[from]) {
+        from--;
       }
-      if (score > 0 && at < most) {
-        found.add(at, new int[] {first, last});
-        if (found.size() > most) {
-          found.remove(most);
-        }
+      return from;
+    }
+
+    private int lastOfWord(int token) {
+      int to = token;
+      while (to + 1 < window.words.length && window.words[to + 1] == window.words[to]) {
+        to++;
       }
+      return to;
     }
 
     /** From the first token of one's word to the last token of the other's. */
     Answer answer(int first, int last, String context) {
-      int from = first;
-      while (from > 0 && window.words[from - 1] == window.words[from]) {
-        from--;
-      }
-      int to = last;
-      while (to + 1 < window.words.length && window.words[to + 1] == window.words[to]) {
-        to++;
-      }
-      int start = window.starts[from];
-      int end = window.ends[to];
+      int start = window.starts[firstOfWord(first)];
+      int end = window.ends[lastOfWord(last)];
       return new Answer(context.substring(start, Math.max(start, end)), score(first, last), start, end);
     }
   }
