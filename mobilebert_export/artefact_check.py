@@ -117,7 +117,6 @@ def verify_artefact(
     made = read_recipe(directory)
     try:
         tolerance = Tolerance(**made["recipe"]["tolerance"])
-        made["model"]["name"], made["model"]["sha256"]
     except (KeyError, TypeError) as error:
         raise ArtefactError(
             f"{directory}/recipe.json: damaged ({error}); export the artefact again"

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from matching.data.pairs import read_texts, text_fault
 from matching.data.table_files import Problem, Reason, open_table
@@ -59,12 +60,17 @@ def read_file(path: Path, texts: int, text_a: str | None, text_b: str | None) ->
     return found
 
 
-def _standard_input(texts: int) -> list[Input]:
-    """A text on each line, or two with a tab between them."""
+def standard_input() -> BinaryIO:
+    """The bytes of standard input; raises `DataError` where it is closed."""
     if sys.stdin is None:
         raise DataError("standard input: is closed; give a file, or texts")
+    return sys.stdin.buffer
+
+
+def _standard_input(texts: int) -> list[Input]:
+    """A text on each line, or two with a tab between them."""
     try:
-        lines = sys.stdin.buffer.read().decode("utf-8-sig").split("\n")
+        lines = standard_input().read().decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise DataError(f"standard input: not valid UTF-8 ({error.reason})") from None
     found: list[Input] = []

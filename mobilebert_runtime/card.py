@@ -13,7 +13,6 @@ Standard library only.
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -317,11 +316,7 @@ def _read_decision(fields: Fields, version: int) -> dict[str, Any]:
 def read_card(directory: str | Path) -> ArtefactCard:
     """io.json of an artefact folder; raises `ArtefactError`."""
     folder = Path(directory)
-    try:
-        found = stat.S_ISDIR(folder.stat().st_mode)
-    except (OSError, ValueError):  # among others a name that is too long
-        found = False
-    if not found:
+    if not (there(folder) and folder.is_dir()):
         name = str(folder) if len(str(folder)) <= LONGEST_NAME else f"{str(folder)[:LONGEST_NAME]}…"
         raise ArtefactError(
             f"{name}: no such artefact folder; make one with `mobilebert export --out {name}`"
@@ -338,6 +333,8 @@ def read_recipe(directory: str | Path) -> dict[str, Any]:
     parts = [data.get(name) if isinstance(data, dict) else None for name in ("recipe", "model")]
     if not all(isinstance(part, dict) for part in parts):
         raise ArtefactError(f"{path}: lacks the recipe or the model; export the artefact again")
+    if missing := {"name", "sha256"} - data["model"].keys():
+        raise ArtefactError(f"{path}: lacks the model's {min(missing)}; export the artefact again")
     return data
 
 

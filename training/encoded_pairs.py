@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,11 +60,14 @@ def predict_logits(
     if not encoded:
         return np.zeros((0, model.num_labels), np.float32)
     lengths = [len(ids) for ids, _ in encoded]
+    return predict(model, lengths, collator(tokenizer, encoded), batch_size=batch_size).float().numpy()
 
-    def collate(index: np.ndarray) -> dict[str, Tensor]:
-        return padded(tokenizer, [encoded[i] for i in index])
 
-    return predict(model, lengths, collate, batch_size=batch_size).float().numpy()
+def collator(
+    tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]
+) -> Callable[[np.ndarray], dict[str, Tensor]]:
+    """From places among encoded texts or pairs to the batch of these."""
+    return lambda index: padded(tokenizer, [rows[i] for i in index])
 
 
 def padded(tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:

@@ -16,7 +16,7 @@ from matching.evaluation import squad_metrics
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import SpanQA
 from training.batches import Batch, LengthBuckets, Tensors
-from training.encoded_pairs import padded
+from training.encoded_pairs import collator, padded
 from training.inference import batches_by_length
 from training.trainer import Parts, train
 from training.training_config import LossNormalizers, TrainingConfig
@@ -90,10 +90,7 @@ def answer(
     none = np.full(len(questions), np.inf)
     encoded = [(part.ids, part.types) for part in parts]
     lengths = [len(ids) for ids, _ in encoded]
-    batches = batches_by_length(
-        model, lengths, lambda index: padded(tokenizer, [encoded[i] for i in index]), 32
-    )
-    for index, inputs in batches:
+    for index, inputs in batches_by_length(model, lengths, collator(tokenizer, encoded), 32):
         for part, logits in zip([parts[i] for i in index], _logits(model, inputs).cpu().numpy(), strict=True):
             score, span = best_span(part, logits)
             context = questions[part.question].context

@@ -16,7 +16,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from models import build
 from models.embedding_matcher import AlignmentHead, EmbeddingMatcher, pooled, unit
 from models.layers import Encoder
-from training.encoded_pairs import padded
+from training.encoded_pairs import collator
 from training.inference import batches_by_length
 
 TEXTS_AT_ONCE = 64
@@ -47,12 +47,9 @@ def token_states(
     """What the head reads of every text."""
     rows = tokenizer.ids(list(texts), MAX_LENGTH)
     out: dict[int, TokenStates] = {}
-
-    def collate(index: np.ndarray) -> dict[str, Tensor]:
-        return padded(tokenizer, [rows[i] for i in index])
-
+    lengths = [len(ids) for ids, _ in rows]
     with fast_products():
-        for index, batch in batches_by_length(model, [len(ids) for ids, _ in rows], collate, TEXTS_AT_ONCE):
+        for index, batch in batches_by_length(model, lengths, collator(tokenizer, rows), TEXTS_AT_ONCE):
             states = model.states(**batch)
             vectors = unit(pooled(states[-1], model.read(batch["input_ids"], batch["attention_mask"])))
             for i, row, vector in zip(index, torch.cat(states, -1).half(), vectors, strict=True):

@@ -17,7 +17,7 @@ from mobilebert_runtime.files import save_array
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.embedding_matcher import pooled
 from models.layers import Encoder, EncoderOutput
-from training.encoded_pairs import padded
+from training.encoded_pairs import collator
 from training.inference import predict
 
 HELD = 1024  # see `held`
@@ -42,12 +42,9 @@ def embed(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], size
     rows = tokenizer.ids(list(texts), MAX_LENGTH)
     if not rows:
         return np.zeros((0, encoder.config.hidden_size), np.float32)
-
-    def collate(index: np.ndarray) -> dict[str, Tensor]:
-        return padded(tokenizer, [rows[i] for i in index])
-
     lengths = [len(ids) for ids, _ in rows]
     forward = partial(sentence_vectors, encoder)
+    collate = collator(tokenizer, rows)
     return predict(encoder, lengths, collate, forward=forward, batch_size=size).numpy()
 
 

@@ -79,13 +79,12 @@ def match(
 def read_rows(pairs: Path, text_a: str | None, text_b: str | None, *, skip_bad: bool) -> "PairTable":
     """The file's pairs, or standard input's."""
     from matching.data.pairs import read_pairs
+    from mobilebert_export.run_inputs import standard_input
 
     if str(pairs) != "-":
         return read_pairs(pairs, text_a, text_b, with_labels=False, skip_bad=skip_bad)
-    if sys.stdin is None:
-        raise DataError("standard input: is closed; give a file, or two texts")
     with tempfile.NamedTemporaryFile(suffix=".tsv") as copy:  # the readers go over a file twice
-        shutil.copyfileobj(sys.stdin.buffer, copy)
+        shutil.copyfileobj(standard_input(), copy)
         copy.flush()
         try:
             return read_pairs(copy.name, text_a, text_b, with_labels=False, skip_bad=skip_bad)

@@ -11,7 +11,7 @@ from torch import Tensor
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models.embedding_matcher import pooled
 from models.layers import Encoder
-from training.encoded_pairs import padded
+from training.encoded_pairs import collator
 from training.inference import batches_by_length
 
 MAX_LENGTH = 64  # tokens of a text
@@ -30,11 +30,8 @@ def bert_representations(
     encoded = tokenizer.ids(texts, MAX_LENGTH)
     places: list[np.ndarray] = []
     parts: dict[str, list[Tensor]] = {"embeddings": [], "cls": [], "input_embeddings": []}
-
-    def collate(index: np.ndarray) -> dict[str, Tensor]:
-        return padded(tokenizer, [encoded[i] for i in index])
-
-    for index, inputs in batches_by_length(encoder, [len(ids) for ids, _ in encoded], collate, _BATCH):
+    lengths = [len(ids) for ids, _ in encoded]
+    for index, inputs in batches_by_length(encoder, lengths, collator(tokenizer, encoded), _BATCH):
         output, mask = encoder(**inputs, capture=True), inputs["attention_mask"]
         places.append(index)
         parts["embeddings"].append(pooled(output.last_hidden_state, mask))

@@ -182,9 +182,10 @@ public final class QuestionAnswerer extends Model {
         long from = (long) firstOfWord(first) << 32;
         for (int last = first; last < Math.min(first + longest, window.starts.length); last++) {
           double score = score(first, last);
-          int[] before = byWords.get(from | lastOfWord(last));
+          long words = from | lastOfWord(last);
+          int[] before = byWords.get(words);
           if (score > 0 && (before == null || score(before[0], before[1]) < score)) {
-            byWords.put(from | lastOfWord(last), new int[] {first, last});
+            byWords.put(words, new int[] {first, last});
           }
         }
       }
