@@ -13,6 +13,7 @@ READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.l
 # Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order, and
 # files start in theirs: the longest, end to end, first.
 WORKERS ?= 2
+# The lock names every package, so two processes can install parts of it; unpacking takes one core each.
 # Compiling every module of every package is half of the installation: a module is compiled when it is first used,
 # and kept, which some containers forbid.
 export PYTHONDONTWRITEBYTECODE :=
@@ -36,6 +37,7 @@ lint: $(READY_DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pip check
 
 format: $(READY_DEV)
 	$(BIN)/ruff check --fix .
@@ -52,9 +54,9 @@ bench: $(READY) ## latency of the shipped matcher, int8 beside fp32, interleaved
 $(READY): requirements.lock pyproject.toml mobilebert_runtime/pyproject.toml
 	@echo "setting up $(VENV): the locked packages, a minute or two"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip==26.3
-	$(BIN)/python -m pip install --no-compile --progress-bar on --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --editable ./mobilebert_runtime --editable .
+	$(BIN)/python -m pip install --quiet --no-compile pip==26.3 $(shell grep ^setuptools== requirements.lock)
+	xargs -P 2 -n 17 $(BIN)/python -m pip install --no-compile --no-deps --progress-bar on < requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation --editable ./mobilebert_runtime --editable .
 	@touch $@
 
 $(READY_DEV): $(READY) requirements-dev.lock

@@ -124,3 +124,36 @@ def test_a_class_that_another_process_cannot_find_stays_in_this_one(network, mon
     assert not pays(network, count=1)
     let_two_processes_convert(monkeypatch, cores=1)
     assert not pays(network)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 6), (6, 3), (2, 4, 5)])
+@pytest.mark.parametrize("diagonal", [-2, -1, 0, 1])
+def test_the_lower_triangle_is_pytorchs(shape, diagonal):
+    matrix = torch.randn(shape)
+    assert torch.equal(tflite_conversion._tril(matrix, diagonal), matrix.tril(diagonal))
+
+
+def test_a_lower_triangle_counts_in_32_bits(tmp_path, monkeypatch):
+    """64 bits would make the converter trace the whole graph once more, without a word."""
+    from litert_torch import fx_infra
+
+    class Earlier(torch.nn.Module):
+        def forward(self, input_ids):
+            return torch.ones(8, 8).tril(-1) * input_ids
+
+    asked = fx_infra.safe_run_decompositions
+    traced = []
+
+    def run_decompositions(program, *args, **kwargs):
+        found = asked(program, *args, **kwargs)
+        traced.append(found is not program)
+        return found
+
+    monkeypatch.setattr(fx_infra, "safe_run_decompositions", run_decompositions)
+    graph = tflite_conversion.Graph("seq_8", Earlier(), ("input_ids",), 8, ("out",))
+    file = tmp_path / "model.tflite"
+    file.write_bytes(tflite_conversion._convert_here([graph]))
+    # After the export and before the lowering; the third time nothing is left to do.
+    assert traced == [True, True, False]
+    ids = np.arange(8, dtype=np.int32)[None]
+    np.testing.assert_array_equal(run(file, "seq_8", input_ids=ids), np.tri(8, k=-1, dtype=np.float32) * ids)
