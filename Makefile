@@ -13,7 +13,6 @@ READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.l
 # Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order, and
 # files start in theirs: the longest, end to end, first.
 WORKERS ?= 2
-# The lock names every package, so two processes can install parts of it; unpacking takes one core each.
 # Compiling every module of every package is half of the installation: a module is compiled when it is first used,
 # and kept, which some containers forbid.
 export PYTHONDONTWRITEBYTECODE :=
@@ -51,6 +50,8 @@ bench: $(READY) ## latency of the shipped matcher, int8 beside fp32, interleaved
 	$(BIN)/mobilebert export --model shipped --quant int8 --out $(ARTEFACT) --force
 	$(BIN)/mobilebert bench artefacts/matcher-fp32 $(ARTEFACT) --threads 4
 
+# The lock names every package, so two processes can install a part each; unpacking keeps one core busy.
+# setuptools comes before them: it builds the two packages of this tree, and every pip that starts loads its hook.
 $(READY): requirements.lock pyproject.toml mobilebert_runtime/pyproject.toml
 	@echo "setting up $(VENV): the locked packages, a minute or two"
 	$(PYTHON) -m venv $(VENV)
