@@ -26,6 +26,7 @@ ALL, NONE = 1.0, 2.0
 DEEPEST = 2.5  # the largest penalty: a changed text is called different, and still ranks above unlike ones
 DIGIT = 1024  # base of the question mark's token id
 _SPACES = 3
+COMMON = 0.1  # what a token counts at least where rare ones count more: common words alone have a mean too
 _TINY = 1e-6  # ONNX Runtime adds nothing where it is 1e-12: a missing second text divided by zero
 
 
@@ -108,9 +109,18 @@ class AlignmentHead(nn.Module):
     with its two neighbours. What stays without a partner is weighed by how much that token matters, and
     lowers the logit. Equal texts get the highest logit there is. Question marks are passed by.
 
+    In the mean of the embedding output rare tokens count more where `weigh_rare_tokens` has said so, by the
+    square of their inverse document frequency (Salton and Buckley 1988). That is nearly linear in a token's
+    embedding, so it takes a vector and no table.
+
     Args:
         hidden_size: H of the encoder.
+
+    Attributes:
+        rarity: a token's inverse document frequency from its embedding output, H to 1; None: all count alike.
     """
+
+    rarity: nn.Linear | None
 
     def __init__(self, hidden_size: int) -> None:
         super().__init__()
@@ -131,6 +141,7 @@ class AlignmentHead(nn.Module):
         self.cosines = nn.Parameter(torch.tensor([[1.0, 0.0, 0.0]] * 2), requires_grad=False)
         self.question_mark = nn.Parameter(torch.tensor([-1.0, 0.0]), requires_grad=False)
         self.share = nn.Parameter(torch.tensor(1.0), requires_grad=False)  # of the penalty
+        self.rarity = None
 
     def forward(
         self, ids: Tensor, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor
@@ -171,6 +182,13 @@ class AlignmentHead(nn.Module):
             # In two digits: files of weights are in float16, which holds whole numbers up to 2,048.
             self.question_mark.copy_(torch.tensor([-1, 0] if mark is None else divmod(mark, DIGIT)))
 
+    def weigh_rare_tokens(self) -> nn.Linear:
+        """Let rare tokens count more in the mean of the embedding output; returns `rarity`, all ones."""
+        self.rarity = nn.Linear(self.alone.in_features, 1).requires_grad_(False)
+        self.rarity.weight.zero_()
+        self.rarity.bias.fill_(1.0)
+        return self.rarity
+
     def question_marks(self, ids: Tensor) -> Tensor:
         """1 at question marks, (B, S) of ids as floats."""
         return _equal(ids, DIGIT * self.question_mark[0] + self.question_mark[1])
@@ -179,10 +197,11 @@ class AlignmentHead(nn.Module):
         self, embedded: Tensor, last: Tensor, first: Tensor, second: Tensor, begins: Tensor, questions: Tensor
     ) -> Tensor:
         """Weighed mean of the three cosines, (B,)."""
+        rare = 1 if self.rarity is None else F.relu(self.rarity(embedded))[..., 0].square() + COMMON
         pairs = (
             (pooled(last, first), pooled(last, second)),
             (last[:, 0], (last * begins[..., None]).sum(1)),
-            (pooled(embedded, first), pooled(embedded, second)),
+            (pooled(embedded, first * rare), pooled(embedded, second * rare)),
         )
         found = torch.stack([(unit(a) * unit(b)).sum(-1) for a, b in pairs], 1)
         weights = self.cosines[0] + questions[:, None] * (self.cosines[1] - self.cosines[0])

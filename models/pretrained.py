@@ -258,7 +258,10 @@ def _empty_model(
             tensors[f"encoder.{name}"] = tensors.pop(name)
         return build(config, "pair_classifier", cast(int, num_labels), seed)
     rows = tensors["classifier.weight"].shape[0] if "classifier.weight" in tensors else 2
-    return build(config, head, rows, seed)
+    model = build(config, head, rows, seed)
+    if isinstance(model, EmbeddingMatcher) and "head.rarity.weight" in tensors:
+        model.head.weigh_rare_tokens()
+    return model
 
 
 def _head(config: EncoderConfig, architecture: str, tensors: dict[str, Tensor]) -> str | None:

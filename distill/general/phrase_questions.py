@@ -9,7 +9,10 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
 
 from distill.general.rules import COUNTRIES, GROUPS
 from mobilebert_runtime.errors import DataError
@@ -20,6 +23,9 @@ ABOUT_ACTIONS, ABOUT_THINGS = 0.4, 0.45  # shares of the groups; the rest asks a
 MORE = 0.25  # share of questions with one more circumstance
 LOWER, UNMARKED = 0.07, 0.05  # shares of questions in lower case, and without their mark
 OTHER = 0.2  # share of questions whose circumstance is not the one before
+ONE_WORD, TWO_WORDS, WORD_BEFORE = 0.25, 0.2, 0.15  # shares of things that are words of a list, or follow one
+WORD_AT_END = 0.5  # share of actions whose last word is one of a list
+TEMPERED = 0.35  # power of a word's frequency by which it is drawn: common ones are in all sentences anyway
 _MODAL = r"\b(?:can|could|will|would|should|must|may|might|cannot|didn't|don't) "
 _NO_VERBS = {
     "a", "all", "also", "always", "an", "and", "as", "at", "be", "been", "both", "but", "by", "do", "even",
@@ -213,6 +219,7 @@ class PhraseQuestions:
 
     Args:
         sentences: of a corpus.
+        words: with their frequencies; corpora that may be had are old, and do not name what people ask about.
 
     Attributes:
         actions: such as "become a member of the council", as often as they occur.
@@ -223,7 +230,9 @@ class PhraseQuestions:
         DataError: the sentences have no phrases of one of these kinds.
     """
 
-    def __init__(self, sentences: Sequence[str]) -> None:
+    def __init__(self, sentences: Sequence[str], words: Mapping[str, float] | None = None) -> None:
+        self.words = list(words or {})
+        self.times = np.cumsum(np.array(list((words or {}).values())) ** TEMPERED)
         verbs = base_verbs(sentences)
         action = re.compile(rf"(?:{_MODAL}|\bto )((?:{'|'.join(verbs)}) [^.,;:()\"]{{3,60}})")
         self.actions = [own(phrase(found)) for text in sentences for found in action.findall(text)]
@@ -244,17 +253,40 @@ class PhraseQuestions:
         """Four questions that have a phrase or a form in common, some in another spelling."""
         kind = draw.random()
         if kind < ABOUT_ACTIONS:
-            asked = self._crossed(ACTIONS, self.actions, draw)
+            asked = self._crossed(ACTIONS, [self._action(draw) for _ in range(3)], draw)
         elif kind < ABOUT_ACTIONS + ABOUT_THINGS:
-            asked = self._crossed(THINGS, self.things, draw)
+            asked = self._crossed(THINGS, [self._thing(draw) for _ in range(3)], draw)
         else:
             asked = self._facts(draw)
         return [spelt(text, draw) for text in asked]
 
+    def word(self, draw: random.Random) -> str:
+        """One of the words, the frequent ones more often.
+
+        Raises:
+            IndexError: there are none.
+        """
+        return self.words[int(np.searchsorted(self.times, draw.random() * self.times[-1]))]
+
+    def _action(self, draw: random.Random) -> str:
+        action = draw.choice(self.actions)
+        if self.words and draw.random() < WORD_AT_END:
+            return f"{action.rpartition(' ')[0]} {self.word(draw)}"
+        return action
+
+    def _thing(self, draw: random.Random) -> str:
+        kind = draw.random() if self.words else 1.0
+        if kind < ONE_WORD:
+            return self.word(draw)
+        if kind < ONE_WORD + TWO_WORDS:
+            return f"{self.word(draw)} {self.word(draw)}"
+        thing = draw.choice(self.things)
+        return f"{self.word(draw)} {thing}" if kind < ONE_WORD + TWO_WORDS + WORD_BEFORE else thing
+
     def _crossed(self, forms: Sequence[str], phrases: Sequence[str], draw: random.Random) -> list[str]:
-        """Two forms of two phrases; where a form has room for another, it is the same one in most."""
+        """Two forms of two of three phrases; where a form has room for another, it is mostly the third."""
         one, two = draw.sample(forms, 2)
-        first, second, third = (draw.choice(phrases) for _ in range(3))
+        first, second, third = phrases
         wanted = ((one, first, third), (two, first, third), (one, second, third), (two, second, first))
         group, where = draw.choice(GROUPS), draw.choice(CIRCUMSTANCES)
         asked = []
@@ -271,6 +303,28 @@ class PhraseQuestions:
         other, _, more = draw.choice(self.facts)
         wanted = ((one, subject, rest), (two, subject, rest), (one, other, rest), (one, subject, more))
         return [form.format(s=s, r=r, be=be, Be=be.capitalize()) for form, s, r in wanted]
+
+
+def read_words(path: Path) -> dict[str, float]:
+    """Words and their frequencies, of a file with lines of both, a tab between them.
+
+    Raises:
+        DataError: another file.
+    """
+    words = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: {error}; expected lines of WORD, a tab and its frequency") from error
+    for number, line in enumerate(lines, 1):
+        word, _, frequency = line.partition("\t")
+        try:
+            words[word] = float(frequency)
+        except ValueError as error:
+            raise DataError(f"{path}, line {number}: expected WORD, a tab and its frequency") from error
+    if not words or "" in words or not all(0 < value < np.inf for value in words.values()):
+        raise DataError(f"{path}: expected words with frequencies above 0")
+    return words
 
 
 def base_verbs(sentences: Iterable[str]) -> list[str]:

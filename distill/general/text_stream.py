@@ -2,9 +2,9 @@
 
 Half of a batch are groups of near texts, a quarter sentences of a large corpus, a quarter texts beside an
 edited copy of their own: a word left out, put in, replaced or moved. Questions about the phrases of such
-sentences take a quarter where they are asked for, half of it from the groups and half from the sentences.
+sentences take three eighths where they are asked for, two of them from the groups and one from the sentences.
 Teachers say what any text means, so no edit needs a label. A share of the texts is misspelt for the students
-alone.
+alone. In most batches nobody reads question marks, as no matcher does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from distill.general.teachers import read
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 GROUP = 4  # near texts that are drawn together
+STRANGE = 3  # words of a list from which an edit takes
 WINDOW = 8  # batches whose texts are drawn together and sorted by length
+UNREAD = 0.75  # share of batches whose question marks are not read
 LONGEST_WORDS = 26  # of a text; of longer ones, which are rare in use, `LONG_SHARE` stay
 Batch = dict[str, dict[str, Tensor]]
 
@@ -64,6 +66,7 @@ class TextStream(IterableDataset[Batch]):
         self.teachers, self.students = teachers, students
         self.misspell, self.noise, self.size, self.seed = misspell, noise, size, seed
         self.times = np.cumsum(times / times.sum())
+        self.marks = {name: t.vocabulary().get("?") for name, t in [*teachers.items(), *students.items()]}
 
     def __iter__(self) -> Iterator[Batch]:
         """Without end."""
@@ -80,18 +83,19 @@ class TextStream(IterableDataset[Batch]):
 
     def _units(self, draw: random.Random) -> list[list[str]]:
         """Texts that stay together: groups, lone sentences, edited pairs."""
-        wanted, eighths = self.size * WINDOW, 1 if self.questions else 2
+        wanted = self.size * WINDOW
+        groups, alone, asked = (2, 1, 3) if self.questions else (4, 2, 0)  # eighths
         units: list[list[str]] = []
-        for _ in range(wanted * (2 + eighths) // 8 // GROUP):
+        for _ in range(wanted * groups // 8 // GROUP):
             row = self._known(draw)
             others = draw.sample(range(self.near.shape[1]), GROUP - 1)
             units.append([self.texts[row], *(self.texts[self.near[row, k]] for k in others)])
-        units += [[self._sentence(draw)] for _ in range(wanted * eighths // 8)]
+        units += [[self._sentence(draw)] for _ in range(wanted * alone // 8)]
         if self.questions:
-            units += [self.questions.group(draw) for _ in range(wanted // 4 // GROUP)]
+            units += [self.questions.group(draw) for _ in range(wanted * asked // 8 // GROUP)]
         for _ in range(wanted // 8):
             text = self.texts[self._known(draw)] if draw.random() < 0.7 else self._sentence(draw)
-            units.append([text, edited(text, self._sentence(draw), draw)])
+            units.append([text, edited(text, self._strange(draw), draw)])
         return units
 
     def _known(self, draw: random.Random) -> int:
@@ -106,10 +110,21 @@ class TextStream(IterableDataset[Batch]):
             if len(text.split()) <= LONGEST_WORDS or draw.random() < LONG_SHARE:
                 return text
 
+    def _strange(self, draw: random.Random) -> str:
+        """Words that an edit may put in: another sentence, or words of a list."""
+        if self.questions and self.questions.words and draw.random() < 0.5:
+            return " ".join(self.questions.word(draw) for _ in range(STRANGE))
+        return self._sentence(draw)
+
     def _read(self, texts: list[str], draw: random.Random) -> Batch:
         noisy = [self.misspell.noisy(t, draw) if draw.random() < self.noise else t for t in texts]
         found = {name: read(reader, texts) for name, reader in self.teachers.items()}
-        return found | {name: read(reader, noisy) for name, reader in self.students.items()}
+        found |= {name: read(reader, noisy) for name, reader in self.students.items()}
+        if draw.random() < UNREAD:
+            for name, batch in found.items():
+                if (mark := self.marks[name]) is not None:
+                    batch["attention_mask"] = batch["attention_mask"] * (batch["input_ids"] != mark)
+        return found
 
 
 def edited(text: str, other: str, draw: random.Random) -> str:

@@ -10,8 +10,10 @@ modules.json, by sentence-transformers.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from torch.nn import functional as F
 from distill.general.development import SETS, agreement, dev_pairs
 from distill.general.edits import edited
 from distill.general.heads import (
+    TEXTS_AT_ONCE,
     TokenStates,
     distinct_texts,
     head_logits,
@@ -54,6 +57,7 @@ RATE, BATCH = 2e-3, 64
 LOOKED_AT = 30  # pairs for each that is wanted of those that differ in few tokens
 KEPT_BACK = 8  # one pair in so many fits the temperature
 EDITED = 60_000  # texts at most that are edited
+RIDGE = 1.0  # of the fit of tokens' rarity
 HEAD_FILE = "head.json"
 
 
@@ -71,6 +75,8 @@ class HeadConfig:
     teacher: str = "mpnet"  # whose cosine is the mined pairs' soft label
     epochs: int = 6  # passes over the pairs
     statements: tuple[float, float, float] = STATEMENTS  # weights of the cosines after the training
+    questions: tuple[float, float, float] = QUESTIONS
+    rare: bool = False  # rare tokens count more in the mean of the embedding output, after the training
     penalty: float = 1.0  # share of the penalty that is kept after the training
     eight_bit: bool = False  # write the weights in eight bits
     seed: int = 0  # of pairs, first weights and order
@@ -105,7 +111,9 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
     progress(json.dumps(facts))
     fitted = np.arange(len(places)) % KEPT_BACK > 0
     train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)
-    model.head.weigh_cosines(config.statements, QUESTIONS, mark)
+    model.head.weigh_cosines(config.statements, config.questions, mark)
+    if config.rare:
+        fit_rarity(model.head, states)
     model.head.share.data.fill_(config.penalty)
     rest = head_logits(model.head, states, *places[~fitted].T)
     temperature = best_temperature(rest, pairs.targets[~fitted])
@@ -243,6 +251,30 @@ def alike_pairs(
         if b >= 0 and 0 < max(len(tokens[a] - tokens[b]), len(tokens[b] - tokens[a])) <= NONE + 1:
             kept[min(a, b), max(a, b)] = None
     return known.pairs(*np.array(list(kept)[:count], int).reshape(-1, 2).T)
+
+
+def fit_rarity(head: AlignmentHead, states: Sequence[TokenStates]) -> None:
+    """Fit how rare a token is in some texts, log (texts / texts with it), to its embedding output.
+
+    Linear least squares over all tokens of the texts; what begins and ends every text is not rare.
+    """
+    within = Counter(token for text in states for token in set(text.ids.tolist()))
+    entries = torch.zeros(max(within) + 1, dtype=torch.float64)
+    for token, count in within.items():
+        entries[token] = math.log(len(states) / count)
+    width = head.alone.in_features
+    products = torch.zeros(width + 1, width + 2, dtype=torch.float64)
+    for start in range(0, len(states), TEXTS_AT_ONCE):
+        part = states[start : start + TEXTS_AT_ONCE]
+        embedded = torch.cat([text.states[:, :width] for text in part]).double()
+        wanted = torch.cat([entries[text.ids] for text in part])[:, None]
+        known = torch.cat([embedded, torch.ones_like(wanted)], 1)
+        products += known.t() @ torch.cat([known, wanted], 1)
+    hold = RIDGE * torch.eye(width + 1, dtype=torch.float64)
+    found = torch.linalg.solve(products[:, :-1] + hold, products[:, -1]).float()
+    rarity = head.weigh_rare_tokens()
+    rarity.weight.copy_(found[None, :-1])
+    rarity.bias.copy_(found[-1:])
 
 
 def train_head(

@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader
 from distill.general.batches import TrainingTexts
 from distill.general.noise import MISSPELLINGS, Misspeller
 from distill.general.numerics import device, moved
-from distill.general.phrase_questions import PhraseQuestions
+from distill.general.phrase_questions import PhraseQuestions, read_words
 from distill.general.prune import prune
 from distill.general.stages import note, rate_at
 from distill.general.teachers import read_sources
@@ -63,6 +63,7 @@ class StudentConfig:
     parent: str = "minilm"  # model to prune, as far as OUT/NAME/start is not there
     four_bits: Layers = "all"  # linear layers that are rounded
     rate: float = 5e-4  # peak rate
+    similarity: float = 1.0  # times that the similarities within a batch count in the loss
 
     def make(self, out: Path, texts: list[str], seed: int) -> Student:
         """The student, begun from `parent` where OUT/NAME/start is not there."""
@@ -86,7 +87,8 @@ class TrainingConfig:
     noise: float = 0.15  # share of texts that are misspelt for the students
     size: int = 1024  # texts a batch
     workers: int = 12  # processes that make batches
-    questions: bool = False  # a quarter of each batch are questions about the phrases of `sentences`
+    questions: bool = False  # three eighths of each batch are questions about the phrases of `sentences`
+    words: Path | None = None  # words for these questions with their frequencies, see `read_words`
     seed: int = 0
 
 
@@ -210,7 +212,7 @@ class Student:
         """`vector_losses` of a batch."""
         with on_device_products():
             ours = sentence_vectors(self.encoder, moved(batch[self.reader], device()))
-        return vector_losses(ours, target, similarity)
+        return vector_losses(ours, target, similarity, self.config.similarity)
 
     def write(self) -> None:
         """Write the encoder as an ordinary model directory, NAME/trunk."""
@@ -231,8 +233,10 @@ def train_students(config: TrainingConfig, progress: Callable[[str], None] = lam
         progress: called with what is done and with each line of the record.
 
     Raises:
-        DataError: questions are asked for, and the sentences have no phrases for them.
+        DataError: questions are asked for, and the sentences have no phrases for them, or the words no
+            frequencies.
     """
+    words = read_words(config.words) if config.words else None
     torch.manual_seed(config.seed)
     torch.backends.cuda.matmul.allow_tf32 = True
     texts = read_column(config.cache / "texts.tsv")
@@ -240,7 +244,7 @@ def train_students(config: TrainingConfig, progress: Callable[[str], None] = lam
     progress(f"{len(students)} students are there")
     used, step = _take_up(config.out, students)
     if used < config.seconds:
-        _train(config, students, texts, used, step, progress)
+        _train(config, students, texts, words, used, step, progress)
     for student in students:
         student.write()
 
@@ -249,6 +253,7 @@ def _train(
     config: TrainingConfig,
     students: list[Student],
     texts: list[str],
+    words: Mapping[str, float] | None,
     used: float,
     step: int,
     progress: Callable[[str], None],
@@ -269,7 +274,7 @@ def _train(
         np.where(np.isin(read_sources(config.cache / "texts.tsv"), ASKED), 2.0, 1.0)[first:],
         teachers.nearest(vectors),
         sentences,
-        PhraseQuestions(sentences) if config.questions else None,
+        PhraseQuestions(sentences, words) if config.questions else None,
         teachers.tokenizers,
         {student.reader: student.tokenizer for student in students},
         Misspeller(config.data / MISSPELLINGS if config.data else None),

@@ -129,7 +129,9 @@ def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]
     return loss, {name: part.item() for name, part in parts.items()}
 
 
-def vector_losses(ours: Tensor, target: Tensor, similarity: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+def vector_losses(
+    ours: Tensor, target: Tensor, similarity: Tensor, times: float = 1.0
+) -> tuple[Tensor, dict[str, Tensor]]:
     """1 − cosine, and the squared difference of the batch's similarity matrices, of all and of near pairs.
 
     Two texts at random have nothing in common: the mean over all pairs says little of those that a
@@ -139,6 +141,7 @@ def vector_losses(ours: Tensor, target: Tensor, similarity: Tensor) -> tuple[Ten
         ours: (B, H) unit vectors.
         target: (B, H) unit vectors, or narrower ones, which ours are to equal with zeros after them.
         similarity: (B, B), how near the texts are to be to each other.
+        times: by which the similarities' weights are multiplied.
 
     Returns:
         The loss, and its parts by name.
@@ -152,7 +155,8 @@ def vector_losses(ours: Tensor, target: Tensor, similarity: Tensor) -> tuple[Ten
         "similarity": error.mean(),
         "near_similarity": (error * near).sum() / near.sum().clamp(min=1),
     }
-    return sentence + SIMILARITY * parts["similarity"] + NEAR * parts["near_similarity"], parts
+    between = SIMILARITY * parts["similarity"] + NEAR * parts["near_similarity"]
+    return sentence + times * between, parts
 
 
 def transfer_loss(

@@ -1,26 +1,29 @@
-"""A part of a WordPiece vocabulary, and the teacher that reads it: embeddings are most of a small model.
+"""A part of a WordPiece vocabulary, and the models that read it: embeddings are most of a small model.
 
 Every entry that stays keeps its text, so a teacher can be given the very pieces of its student: its embedding
-rows are chosen, nothing is retrained. Rarer words fall apart into more pieces.
+rows are chosen, nothing is retrained. Rarer words fall apart into more pieces. A student whose words are
+product codes can be given another part later: what a new entry's codes are follows from the parent's table.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import torch
 from tokenizers import Tokenizer
-from torch import nn
+from torch import Tensor, nn
 
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
 from models import PairClassifier
+from models.layers import Encoder
+from models.word_codes import ENTRIES, WordCodes, find_codes
 
 # Single characters below this code point (Latin with its accents) stay, so that no English word is unknown.
 _LATIN_END = 0x250
@@ -28,15 +31,49 @@ _CONTINUES = "##"
 
 
 def frequent_entries(directory: Path, texts: Sequence[str], size: int) -> list[int]:
-    """The ids that a cut vocabulary keeps, ascending.
-
-    Special tokens and single Latin characters stay, at the start of a word and inside it; the rest are the
-    entries most frequent in `texts` as the whole vocabulary splits them. Of equally frequent ones the lower
-    id stays.
+    """The ids that a cut vocabulary keeps: `kept_entries` by how frequent the entries are in `texts`.
 
     Args:
         directory: holds tokenizer.json.
         texts: what the model will read, as far as known.
+        size: entries to keep.
+
+    Raises:
+        ModelError: as `kept_entries`.
+    """
+    return kept_entries(directory, entry_counts(directory, texts), size)
+
+
+def entry_counts(
+    directory: Path, texts: Sequence[str], times: Sequence[float] | None = None
+) -> dict[int, float]:
+    """How often each entry occurs in `texts` as the whole vocabulary splits them, by its id; others lack.
+
+    Args:
+        directory: holds tokenizer.json.
+        texts: to be split.
+        times: how often each of them counts; once where not given.
+
+    Raises:
+        ModelError: there is no tokenizer.json.
+    """
+    counts: defaultdict[int, float] = defaultdict(float)
+    encodings = _load(directory).encode_batch(list(texts), add_special_tokens=False)
+    for encoding, count in zip(encodings, [1.0] * len(texts) if times is None else times, strict=True):
+        for i in encoding.ids:
+            counts[i] += count
+    return dict(counts)
+
+
+def kept_entries(directory: Path, scores: Mapping[int, float], size: int) -> list[int]:
+    """The ids that a cut vocabulary keeps, ascending.
+
+    Special tokens and single Latin characters stay, at the start of a word and inside it; the rest are the
+    entries of the highest scores. Of equal ones the lower id stays.
+
+    Args:
+        directory: holds tokenizer.json.
+        scores: of the entries, by their ids; 0 of those that are not named.
         size: entries to keep.
 
     Raises:
@@ -51,10 +88,7 @@ def frequent_entries(directory: Path, texts: Sequence[str], size: int) -> list[i
             f"vocabulary of {size:,} entries: expected {len(kept):,} (special tokens and single characters) "
             f"to {len(entries):,}"
         )
-    counts: Counter[int] = Counter()
-    for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False):
-        counts.update(encoding.ids)
-    others = sorted((i for i in entries.values() if i not in kept), key=lambda i: (-counts[i], i))
+    others = sorted((i for i in entries.values() if i not in kept), key=lambda i: (-scores.get(i, 0), i))
     return sorted([*kept, *others[: size - len(kept)]])
 
 
@@ -90,6 +124,61 @@ def with_entries(teacher: PairClassifier, kept: list[int]) -> PairClassifier:
     words.num_embeddings = len(kept)
     cut.config = cut.encoder.config = replace(cut.config, vocab_size=len(kept))
     return cut
+
+
+def with_other_entries(encoder: Encoder, parent: Tensor, held: Sequence[int], kept: Sequence[int]) -> Encoder:
+    """A copy of an encoder whose words are product codes that reads another part of the parent's vocabulary.
+
+    An entry that stays keeps its codes. A new one takes, group by group, the code whose entries lie nearest
+    to it in the parent's table, by their mean there: codebooks are trained, so the parent's rows can't be
+    held against their vectors. The codebooks, and all else, stay; where no row has their largest number any
+    more, they are in finer steps, since a table's scale follows from its own numbers.
+
+    Args:
+        encoder: of V rows.
+        parent: (P, E) word embeddings of the model of whose vocabulary the encoder reads a part.
+        held: ids in it of the encoder's entries, V of them.
+        kept: ids in it of the entries that the copy reads, in their order.
+
+    Raises:
+        ModelError: the encoder's words are no product codes, or its table is not as wide as the parent's.
+    """
+    table = encoder.embeddings.word_embeddings.weight.detach().float()
+    if table.shape[1] != parent.shape[1]:
+        raise ModelError(
+            f"word embeddings of {table.shape[1]} columns, the parent's of {parent.shape[1]}: new entries "
+            "take their codes from a parent of the same width"
+        )
+    found = find_codes(table)
+    if found is None:
+        raise ModelError("word embeddings without product codes: new entries have none to take")
+    old, new = torch.tensor(held), torch.tensor(kept)
+    parts = zip(parent.detach().float().chunk(found.codes.shape[1], 1), found.codes.long().t(), strict=True)
+    codes = torch.stack([_nearest_code(part[new], part[old], code) for part, code in parts], 1)
+    row = {i: number for number, i in enumerate(held)}
+    stays = [number for number, i in enumerate(kept) if i in row]
+    codes[stays] = found.codes[[row[kept[number]] for number in stays]].long()
+    other = copy.deepcopy(encoder)
+    words = other.embeddings.word_embeddings
+    words.weight = nn.Parameter(_table(codes, found), requires_grad=words.weight.requires_grad)
+    words.num_embeddings = len(kept)
+    other.config = replace(encoder.config, vocab_size=len(kept))
+    return other
+
+
+def _nearest_code(wanted: Tensor, rows: Tensor, codes: Tensor) -> Tensor:
+    """Which code's rows have the mean nearest to each of `wanted`: (N, size), (V, size), (V,) → (N,)."""
+    count = torch.bincount(codes, minlength=ENTRIES)
+    means = torch.zeros(ENTRIES, rows.shape[1]).index_add_(0, codes, rows) / count.clamp(min=1)[:, None]
+    return torch.cdist(wanted, means).masked_fill(count == 0, torch.inf).argmin(1)
+
+
+def _table(codes: Tensor, before: WordCodes) -> Tensor:
+    """The table of other codes (V, G) of the same codebooks, in which `find_codes` finds them again."""
+    groups = torch.arange(codes.shape[1])
+    book = torch.zeros(before.codebook.shape)
+    book[groups, codes] = before.codebook[groups, codes].float() * before.scale  # the others have no rows
+    return WordCodes.of_codebook(codes, book).table()
 
 
 def _is_latin(entry: str) -> bool:

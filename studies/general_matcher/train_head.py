@@ -11,7 +11,7 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.train_head import STATEMENTS, HeadConfig, write_matcher
+from distill.general.train_head import QUESTIONS, STATEMENTS, HeadConfig, write_matcher
 from mobilebert_runtime.errors import OptionError
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
@@ -29,6 +29,10 @@ def main(
     statements: Annotated[
         str, Option(help="Weights of the three cosines in statements after the training, with commas.")
     ] = ",".join(map(str, STATEMENTS)),
+    questions: Annotated[str, Option(help="The same in questions.")] = ",".join(map(str, QUESTIONS)),
+    rare: Annotated[
+        bool, Option("--rare", help="Rare tokens count more in the mean of the embedding output.")
+    ] = False,
     penalty: Annotated[float, Option(min=0, help="Share of the trained penalty that is kept.")] = 1.0,
     eight_bit: Annotated[bool, Option("--eight-bit", help="Write the weights in eight bits.")] = False,
     seed: Annotated[int, Option(help="Of pairs, first weights and order.")] = 0,
@@ -45,7 +49,9 @@ def main(
         mined=mined,
         alike=alike,
         epochs=epochs,
-        statements=_three(statements),
+        statements=_three("--statements", statements),
+        questions=_three("--questions", questions),
+        rare=rare,
         penalty=penalty,
         eight_bit=eight_bit,
         seed=seed,
@@ -55,13 +61,13 @@ def main(
     write_matcher(config, console().print)
 
 
-def _three(weights: str) -> tuple[float, float, float]:
+def _three(option: str, weights: str) -> tuple[float, float, float]:
     try:
         vectors, first, words = (float(weight) for weight in weights.split(","))
     except ValueError as error:
-        raise OptionError(f"--statements {weights!r}: expected three numbers, as 1,0.1,0.2") from error
+        raise OptionError(f"{option} {weights!r}: expected three numbers, as 1,0.1,0.2") from error
     if not 0 < vectors + first + words < math.inf:
-        raise OptionError(f"--statements {weights!r}: the sum of the three must be a number above 0")
+        raise OptionError(f"{option} {weights!r}: the sum of the three must be a number above 0")
     return vectors, first, words
 
 

@@ -41,13 +41,16 @@ def main(
         list[str],
         Option(
             help="One to train (repeat): NAME=PRESET, then with commas rate=1e-4, four_bits=feed-forward, "
-            "parent=MODEL or numbers of its config, as num_hidden_layers=4."
+            "parent=MODEL, similarity=4 or numbers of its config, as num_hidden_layers=4."
         ),
     ],
     cache: Cache = CACHE,
     shared: Shared = SHARED,
     sentences: Sentences = SENTENCES,
     questions: Annotated[bool, Option("--questions", help="Also questions about their phrases.")] = False,
+    words: Annotated[
+        Path | None, Option(help="Words for them, as studies.general_matcher.words writes them.")
+    ] = None,
     near: Annotated[str, Option(help="Teacher in whose width targets lie.")] = "minilm",
     wide: Wide = MPNET,
     seconds: Seconds = 500,
@@ -58,6 +61,8 @@ def main(
     seed: Annotated[int, Option(help="Of texts, misspellings and edits.")] = 0,
 ) -> None:
     """Train, and write OUT/NAME/trunk of every student."""
+    if words is not None and not questions:
+        raise OptionError(f"--words {words}: for questions alone; give --questions too")
     config = TrainingConfig(
         out=out,
         cache=cache,
@@ -72,6 +77,7 @@ def main(
         size=size,
         workers=workers,
         questions=questions,
+        words=words,
         seed=seed,
     )
     train_students(config, console().print)
@@ -88,14 +94,14 @@ def parsed(text: str) -> StudentConfig:
     values = {key: value for key, _, value in (other.partition("=") for other in others)}
     try:
         numbers = {key: int(values.pop(key)) for key in NUMBERS if key in values}
-        rate = float(values.pop("rate", "5e-4"))
+        rate, similarity = float(values.pop("rate", "5e-4")), float(values.pop("similarity", "1"))
     except ValueError as error:
         raise OptionError(f"--student {text!r}: {error}") from error
     four_bits, parent = values.pop("four_bits", "all"), values.pop("parent", "minilm")
     if not (name and rest) or values or four_bits not in get_args(Layers):
         raise OptionError(f"--student {text!r}: expected NAME=PRESET and KEY=VALUE after commas; see --help")
     config = EncoderConfig.from_dict(preset(shape).to_dict() | numbers)
-    return StudentConfig(name, config, parent, cast(Layers, four_bits), rate)
+    return StudentConfig(name, config, parent, cast(Layers, four_bits), rate, similarity)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,10 @@ from distill.general.numerics import generator
 from distill.general.prune import prune
 from distill.general.rules import caption, headline, rule_question
 from distill.general.stages import Run, Settings, run_stage
+from distill.general.train_head import RIDGE, fit_rarity
 from distill.general.trunk import Targets, fit_target_map, mapped, sentence_vectors, vector_loss
 from models import EncoderConfig, build
+from models.embedding_matcher import AlignmentHead
 from models.layers import encoder_of
 from tests.helpers.tiny_networks import tiny
 
@@ -154,6 +156,29 @@ def test_head_of_cached_states_gives_the_logits_of_the_network():
             types = torch.tensor([[0] * len(rows[left]) + [1] * len(rows[right])])
             logits, _ = model(ids, torch.ones_like(ids), types)
             assert found[k] == pytest.approx(float(logits[0, 1] - logits[0, 0]), abs=1e-4)
+
+
+def test_rarity_is_fitted_to_inverse_document_frequencies_by_least_squares():
+    """Against numpy's own least squares over all tokens, the ridge as rows of its own."""
+    draw = np.random.default_rng(0)
+    table, width = draw.normal(size=(40, 3 * 8)), 8
+    rows = [[2, *(40 * draw.random(draw.integers(1, 12)) ** 3).astype(int), 3] for _ in range(150)]
+    noisy = [torch.from_numpy(table[row] + draw.normal(size=(len(row), 24))).half() for row in rows]
+    states = [
+        TokenStates(torch.tensor(row), own, np.zeros(width)) for row, own in zip(rows, noisy, strict=True)
+    ]
+    head = AlignmentHead(width)
+    fit_rarity(head, states)
+    within = {token: sum(token in row for row in rows) for row in rows for token in row}
+    known = np.concatenate([text.states.double().numpy()[:, :width] for text in states])
+    known = np.c_[known, np.ones(len(known))]
+    wanted = np.array([np.log(150 / within[token]) for row in rows for token in row])
+    held = np.r_[known, np.sqrt(RIDGE) * np.eye(width + 1)]
+    found = np.linalg.lstsq(held, np.r_[wanted, np.zeros(width + 1)], rcond=None)[0]
+    assert within[2] == within[3] == 150, "what begins and ends every text is not rare"
+    np.testing.assert_allclose(head.rarity.weight[0].numpy(), found[:-1], atol=1e-5)
+    assert head.rarity.bias.item() == pytest.approx(found[-1], abs=1e-5)
+    assert not head.rarity.weight.requires_grad
 
 
 def single(row):

@@ -1,7 +1,11 @@
-"""Promise: questions about the phrases of English sentences, in groups of two phrases in two forms."""
+"""Promise: questions about the phrases of English sentences, in groups of two phrases in two forms.
+
+Words of a list stand among the phrases, rare ones more often than they occur.
+"""
 
 import random
 import string
+from collections import Counter
 
 import pytest
 
@@ -10,11 +14,17 @@ from distill.general.phrase_questions import (
     CIRCUMSTANCES,
     FACTS,
     FEWEST,
+    ONE_WORD,
+    TEMPERED,
     THINGS,
+    TWO_WORDS,
+    WORD_AT_END,
+    WORD_BEFORE,
     PhraseQuestions,
     base_verbs,
     own,
     phrase,
+    read_words,
     spelt,
 )
 from mobilebert_runtime.errors import DataError
@@ -82,7 +92,7 @@ def test_a_group_is_two_phrases_in_two_forms_and_drawn_by_the_seed_alone():
     assert not any(character in text for text in texts for character in "{}")
     assert 0.02 < sum(text == text.lower() for text in texts) / len(texts) < 0.3
     assert 0.7 < sum(text.endswith("?") for text in texts) / len(texts) < 1
-    actions = made._crossed(("How do I {v}?", "Why do people {v}?"), made.actions, random.Random(1))
+    actions = made._crossed(("How do I {v}?", "Why do people {v}?"), made.actions[:3], random.Random(1))
     starts = [
         next(form for form in ("How do I ", "Why do people ") if text.startswith(form)) for text in actions
     ]
@@ -112,3 +122,86 @@ def test_spelling_changes_the_end_and_the_case_alone():
 def test_sentences_without_phrases_are_refused(lines):
     with pytest.raises(DataError, match="expected some thousands, in English"):
         PhraseQuestions(lines)
+
+
+LISTED = {"blog": 90_000.0, "laptop": 3000.0, "crypto": 100.0, "selfie": 2.0}  # no words of the sentences
+
+
+def test_words_are_drawn_by_a_power_of_their_frequency():
+    made, draw, count = PhraseQuestions(sentences(), LISTED), random.Random(0), 20_000
+    found = Counter(made.word(draw) for _ in range(count))
+    times = {word: frequency**TEMPERED for word, frequency in LISTED.items()}
+    for word, part in times.items():
+        assert found[word] / count == pytest.approx(part / sum(times.values()), abs=0.012)
+    assert found["selfie"] / found["blog"] > 100 * LISTED["selfie"] / LISTED["blog"]
+
+
+def test_things_are_words_or_follow_one_and_actions_end_in_one():
+    made, draw, count = PhraseQuestions(sentences(), LISTED), random.Random(0), 6000
+    starts = {action.rpartition(" ")[0] for action in made.actions}
+    kinds = Counter()
+    for _ in range(count):
+        first, _, rest = made._thing(draw).partition(" ")
+        listed = first in LISTED
+        after = "word" if rest in LISTED else "thing" if rest in made.things else "none" if not rest else "no"
+        kinds[(listed, after if listed else "")] += 1
+        start, _, last = made._action(draw).rpartition(" ")
+        assert start in starts
+        kinds[last in LISTED] += 1
+    wanted = {(True, "none"): ONE_WORD, (True, "word"): TWO_WORDS, (True, "thing"): WORD_BEFORE}
+    wanted |= {(False, ""): 1 - sum(wanted.values()), True: WORD_AT_END, False: 1 - WORD_AT_END}
+    assert {kind: pytest.approx(kinds[kind] / count, abs=0.03) for kind in kinds} == wanted
+
+
+def test_groups_ask_about_words_and_without_a_list_about_phrases_alone():
+    plain, empty, made = (PhraseQuestions(sentences(), words) for words in (None, {}, LISTED))
+    draws = [random.Random(seed) for seed in range(300)]
+    groups = [made.group(draw) for draw in draws]
+    assert groups == [made.group(random.Random(seed)) for seed in range(300)]
+
+    def named(group):
+        return {word for word in LISTED for text in group if word in text.lower()}
+
+    assert {word for group in groups for word in named(group)} == set(LISTED)
+    assert 0.5 < sum(bool(named(group)) for group in groups) / 300 < 0.9
+    without = [plain.group(random.Random(seed)) for seed in range(300)]
+    assert without == [empty.group(random.Random(seed)) for seed in range(300)]
+    assert not any(named(group) for group in without)
+    draw = random.Random(0)
+    assert {plain._thing(draw) for _ in range(500)} <= set(plain.things)
+    assert {plain._action(draw) for _ in range(500)} <= set(plain.actions)
+    with pytest.raises(IndexError):
+        plain.word(draw)
+
+
+def test_words_are_read_with_their_frequencies(tmp_path):
+    path = tmp_path / "words.tsv"
+    path.write_text("blog\t90000\nselfie\t0.5\n", encoding="utf-8")
+    assert read_words(path) == {"blog": 90_000.0, "selfie": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("blog\t3\nselfie\n", "line 2: expected WORD, a tab"),
+        ("blog\tmany\n", "line 1: expected WORD, a tab"),
+        ("blog 3\n", "line 1: expected WORD, a tab"),
+        ("\t3\n", "frequencies above 0"),
+        ("", "frequencies above 0"),
+        ("blog\t3\nselfie\t0\n", "frequencies above 0"),
+        ("blog\t-1\n", "frequencies above 0"),
+        ("blog\tnan\n", "frequencies above 0"),
+        ("blog\tinf\n", "frequencies above 0"),
+    ],
+)
+def test_other_files_than_lists_of_words_are_refused(lines, said, tmp_path):
+    path = tmp_path / "words.tsv"
+    path.write_text(lines, encoding="utf-8")
+    with pytest.raises(DataError, match=said) as error:
+        read_words(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_list_of_words_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(DataError, match=r"no\.tsv"):
+        read_words(tmp_path / "no.tsv")

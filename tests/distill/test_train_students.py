@@ -35,7 +35,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from models import EncoderConfig, build, load_pretrained, save_pretrained
 from models.four_bit import find_four_bits, four_bit_layers
 from models.word_codes import find_codes, product_codes
-from studies.general_matcher.train_students import parsed
+from studies.general_matcher.train_students import main, parsed
 from tests.helpers.networks import spread
 from tests.helpers.texts import MINILM
 
@@ -152,11 +152,13 @@ def test_an_encoder_is_rounded_in_training_and_ordinary_after_it(which, count, t
     assert torch.equal(found, encoder.embeddings.word_embeddings.weight)
 
 
-def test_loss_of_vectors_is_its_definition_in_float64():
+@pytest.mark.parametrize("times", [None, 0.0, 4.0])
+def test_loss_of_vectors_is_its_definition_in_float64(times):
     draw = np.random.default_rng(0)
     ours, target = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in draw.normal(size=(2, 7, 5)))
     wanted = draw.uniform(-1, 1, (7, 7))
-    loss, parts = vector_losses(*(torch.from_numpy(x) for x in (ours, target, wanted)))
+    given = [torch.from_numpy(x) for x in (ours, target, wanted)]
+    loss, parts = vector_losses(*given) if times is None else vector_losses(*given, times)
     pairs = [(i, j) for i in range(7) for j in range(7)]
     errors = {(i, j): (ours[i] @ ours[j] - wanted[i, j]) ** 2 for i, j in pairs}
     near = [errors[i, j] for i, j in pairs if i != j and wanted[i, j] > NEAR_COSINE]
@@ -167,8 +169,9 @@ def test_loss_of_vectors_is_its_definition_in_float64():
         "near_similarity": np.mean(near),
     }
     assert {name: pytest.approx(float(part), rel=1e-5) for name, part in parts.items()} == expected
-    total = expected["sentence"] + SIMILARITY * expected["similarity"] + NEAR * expected["near_similarity"]
-    assert float(loss) == pytest.approx(total, rel=1e-5)
+    between = SIMILARITY * expected["similarity"] + NEAR * expected["near_similarity"]
+    wanted_loss = expected["sentence"] + (1.0 if times is None else times) * between
+    assert float(loss) == pytest.approx(wanted_loss, rel=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -205,8 +208,14 @@ def test_targets_and_near_texts_are_their_definitions(teachers):
 class AskedQuestions:
     """In the place of `PhraseQuestions`: of toy sentences it would find no phrases."""
 
+    def __init__(self, words=()):
+        self.words = list(words)
+
     def group(self, draw):
         return [f"who asks {draw.choice(WORDS)}?" for _ in range(GROUP)]
+
+    def word(self, draw):
+        return draw.choice(self.words)
 
 
 def stream(noise=0.0, seed=0, texts=None, questions=None):
@@ -249,14 +258,57 @@ def test_batches_are_drawn_by_the_seed_alone_and_hold_what_they_should():
     assert sum(unit[0].endswith("on a day") for unit in units if len(unit) == 1) * 4 == sum(map(len, units))
 
 
-def test_questions_take_a_quarter_from_near_texts_and_sentences():
+def test_questions_take_three_eighths_from_near_texts_and_sentences():
     units = stream(questions=AskedQuestions())._units(random.Random(0))
     every = sum(map(len, units))
     groups = [unit for unit in units if len(unit) == GROUP]
     asked = [unit for unit in groups if unit[0].startswith("who asks")]
-    assert len(asked) * GROUP * 4 == every
-    assert (len(groups) - len(asked)) * GROUP * 8 == 3 * every
+    assert len(asked) * GROUP * 8 == 3 * every
+    assert (len(groups) - len(asked)) * GROUP * 8 == 2 * every
     assert sum(len(unit) == 1 for unit in units) * 8 == every
+    assert sum(len(unit) == 2 for unit in units) * 2 * 8 == 2 * every
+
+
+LISTED = ("crypto", "selfie", "laptop")  # in no text
+
+
+def test_half_of_the_edits_take_words_of_a_list_where_there_is_one():
+    draw = random.Random(0)
+    with_list, without = (stream(questions=AskedQuestions(words)) for words in (LISTED, ()))
+    found = [with_list._strange(draw) for _ in range(600)]
+    listed = [text for text in found if set(text.split()) <= set(LISTED)]
+    assert all(len(text.split()) == 3 for text in listed)
+    assert 0.42 < len(listed) / 600 < 0.58
+    assert {word for text in listed for word in text.split()} == set(LISTED)
+    assert all(text.endswith("on a day") for text in found if text not in listed)
+    for made, some in ((with_list, True), (without, False), (stream(), False)):
+        units = [unit for seed in range(4) for unit in made._units(random.Random(seed))]
+        new = [bool(set(unit[1].split()) & set(LISTED)) for unit in units if len(unit) == 2]
+        assert any(new) == some
+        assert not any(set(" ".join(unit).split()) & set(LISTED) for unit in units if len(unit) != 2)
+
+
+def test_nobody_reads_question_marks_in_three_quarters_of_the_batches():
+    mark = PairTokenizer.load(MINILM).vocabulary()["?"]
+    texts = [f"is {text}? or {text}?" for text in texts_of(60)]  # within a text and at its end
+    read_marks = []
+    for batch in islice(stream(texts=texts, questions=AskedQuestions()), 300):
+        teacher, student = batch["teacher"], batch["student"]
+        assert all(torch.equal(teacher[name], student[name]) for name in teacher)
+        here, whole = student["input_ids"] == mark, (student["input_ids"] != 0).long()  # [PAD] is 0
+        if here.any():  # some batches are sentences alone
+            read_marks.append(bool(student["attention_mask"][here].any()))
+            wanted = whole if read_marks[-1] else whole * ~here
+            assert torch.equal(student["attention_mask"], wanted), "the marks keep their places"
+    assert len(read_marks) > 200
+    assert 1 - np.mean(read_marks) == pytest.approx(0.75, abs=0.09)
+
+
+def test_a_vocabulary_without_question_marks_is_read_as_it_is():
+    made = stream()
+    made.marks = dict.fromkeys(made.marks)
+    for batch in islice(made, 12):
+        assert torch.equal(batch["student"]["attention_mask"], (batch["student"]["input_ids"] != 0).long())
 
 
 def test_students_alone_read_misspelt_texts():
@@ -344,14 +396,45 @@ def test_sentences_without_phrases_are_refused_where_questions_are_asked_for(run
         train_students(replace(run_config, questions=True))
 
 
+def test_a_list_without_frequencies_is_refused(run_config, tmp_path):
+    (tmp_path / "words.tsv").write_text("crypto\nselfie\n")
+    with pytest.raises(DataError, match=r"words\.tsv, line 1"):
+        train_students(replace(run_config, questions=True, words=tmp_path / "words.tsv"))
+
+
+@pytest.mark.parametrize("similarity", [1.0, 4.0])
+def test_similarities_count_in_a_students_loss_as_often_as_it_says(run_config, similarity):
+    config = replace(run_config.students[1], similarity=similarity)
+    student, batch = config.make(run_config.out, texts_of(240), 0), batch_of()
+    draw = torch.Generator().manual_seed(0)
+    target = nn.functional.normalize(torch.randn(6, 24, generator=draw), dim=1)
+    wanted = torch.rand(6, 6, generator=draw)
+    loss, parts = student.loss({student.reader: batch}, target, wanted, 0.5)
+    between = SIMILARITY * parts["similarity"] + NEAR * parts["near_similarity"]
+    assert between.item() > 0.1
+    assert loss.item() == pytest.approx((parts["sentence"] + similarity * between).item(), rel=1e-4)
+
+
+def test_words_without_questions_and_words_that_are_none_are_refused_before_any_work(run_config, tmp_path):
+    with pytest.raises(OptionError, match="give --questions too"):
+        main(tmp_path / "out", ["s=matcher-open-s"], words=tmp_path / "words.tsv")
+    (tmp_path / "words.tsv").write_text("tea\n")
+    with pytest.raises(DataError, match="line 1"):
+        train_students(replace(run_config, questions=True, words=tmp_path / "words.tsv"))
+    assert not run_config.out.exists()
+
+
 def test_a_student_is_read_off_the_command_line():
     found = parsed("s=matcher-open-s,num_hidden_layers=5,rate=1e-4,four_bits=feed-forward,parent=runs/x")
     assert (found.name, found.rate, found.four_bits, found.parent) == ("s", 1e-4, "feed-forward", "runs/x")
     assert found.shape.num_hidden_layers == 5
+    assert found.similarity == 1
+    assert parsed("s=matcher-open-s,similarity=4").similarity == 4
     for wrong in (
         "matcher-open-s",
         "s=matcher-open-s,depth=3",
         "s=matcher-open-s,rate=fast",
+        "s=matcher-open-s,similarity=much",
         "s=matcher-open-s,four_bits=2",
     ):
         with pytest.raises(OptionError, match="--student"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -12,7 +13,16 @@ from transformers import AlbertModel
 
 from mobilebert_runtime.errors import ModelError
 from models import EncoderConfig, build, load_pretrained, save_pretrained
-from models.embedding_matcher import ALL, DIGIT, NONE, EmbeddingMatcher, nearly_same_tokens, pooled, unit
+from models.embedding_matcher import (
+    ALL,
+    COMMON,
+    DIGIT,
+    NONE,
+    EmbeddingMatcher,
+    nearly_same_tokens,
+    pooled,
+    unit,
+)
 
 CONFIG = EncoderConfig(
     model_type="albert",
@@ -229,3 +239,77 @@ def test_no_pair_is_above_equal_texts_where_a_weight_is_below_zero() -> None:
     for other in texts(10):
         logits = model(**packed(text, [*other[:-1], MARK, SEP], 32))[0]
         assert float(logits[0, 1]) <= float(top) + 1e-4
+
+
+def rare(model: EmbeddingMatcher) -> EmbeddingMatcher:
+    """The model with rarities far from one another, some of them below zero."""
+    draw = torch.Generator().manual_seed(7)
+    rarity = model.head.weigh_rare_tokens()
+    with torch.no_grad():
+        rarity.weight.copy_(torch.randn(1, 24, generator=draw))
+        rarity.bias.fill_(0.7)
+    return model
+
+
+def test_tokens_that_are_all_as_rare_count_alike() -> None:
+    model = matcher()
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+    pairs = [packed(left, right, 34) for left, right in itertools.pairwise(texts(10))]
+    before = [model(**batch) for batch in pairs]
+    model.head.weigh_rare_tokens()
+    for batch, (logits, vector) in zip(pairs, before, strict=True):
+        assert torch.allclose(model(**batch)[0], logits, atol=1e-4)
+        assert torch.equal(model(**batch)[1], vector)
+
+
+def test_rare_tokens_count_by_their_rarity_in_the_cosine_of_the_embedding_output() -> None:
+    """Against the definition in float64, with each text's embedding output by itself."""
+    model = rare(matcher())
+    head = model.head
+    head.weigh_cosines((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), MARK)
+    head.share.data.zero_()  # no penalty
+    assert head.rarity is not None
+    weight, bias = (part.detach().double().numpy() for part in (head.rarity.weight[0], head.rarity.bias))
+    found, wanted, below = [], [], 0
+    for left, right in itertools.pairwise(texts(12)):
+        means = []
+        for text in (left, right):
+            own = [token for token in text if token != MARK]
+            embedded = model.states(**packed(own, [], len(own)))[0][0].detach().double().numpy()
+            rarity = embedded @ weight + bias
+            below += int((rarity < 0).sum())
+            means.append((np.maximum(rarity, 0) ** 2 + COMMON) @ embedded)
+        cosine = means[0] @ means[1] / (np.linalg.norm(means[0]) * np.linalg.norm(means[1]))
+        wanted.append(float(head.scale.abs()) * cosine + float(head.shift))
+        logits = model(**packed(left, right, 34))[0][0].detach()
+        found.append(float(logits[1] - logits[0]))
+    assert below > 5
+    assert found == pytest.approx(wanted, abs=1e-3)
+    assert np.ptp(wanted) > 1
+
+
+def test_equal_texts_score_highest_where_rare_tokens_count_more() -> None:
+    model = rare(matcher())
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+    found = texts(10)
+    top = model(**packed(found[0], found[0], 32))[0][0, 1]
+    for left, right in itertools.pairwise(found):
+        one, two = model(**packed(left, right, 32))[0], model(**packed(right, left, 40))[0]
+        assert torch.allclose(one, two, atol=1e-4)
+        assert one[0, 1] < top
+
+
+@pytest.mark.parametrize("eight_bit", [False, True])
+def test_file_keeps_the_rarity_and_that_there_is_none(tmp_path: Path, eight_bit: bool) -> None:
+    for name, model in (("rare", rare(matcher())), ("plain", matcher())):
+        model.head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+        save_pretrained(model, tmp_path / name, eight_bit=eight_bit)
+        again = load_pretrained(tmp_path / name)
+        assert (again.head.rarity is None) == (name == "plain")
+        batch, atol = packed(*texts(2), 32), 0.05 if eight_bit else 0.0
+        assert torch.allclose(again(**batch)[0], model(**batch)[0], rtol=0, atol=atol)
+        if name == "rare":
+            assert not again.head.rarity.weight.requires_grad
+            for part in ("weight", "bias"):
+                ours, theirs = (getattr(m.head.rarity, part) for m in (again, model))
+                assert torch.allclose(ours, theirs, rtol=0, atol=0.02 if eight_bit else 0.0)

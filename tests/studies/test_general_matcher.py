@@ -133,8 +133,9 @@ def test_static_vectors_are_weighed_by_rank_and_keep_what_varies():
     assert np.corrcoef(np.abs(table[250:, 0]), np.abs(centred[250:, 0]))[0, 1] > 0.95
 
 
+@pytest.mark.parametrize("option", ["statements", "questions"])
 @pytest.mark.parametrize("weights", ["1,0.1", "1,a,0", "0,0,0", "1,-1,0", "nan,0,1", "inf,0,0"])
-def test_weights_of_cosines_that_have_no_mean_are_refused_before_any_work(weights, tmp_path):
-    with pytest.raises(OptionError, match="--statements"):
-        train_head.main(tmp_path / "no trunk", tmp_path / "out", statements=weights)
+def test_weights_of_cosines_that_have_no_mean_are_refused_before_any_work(option, weights, tmp_path):
+    with pytest.raises(OptionError, match=f"^--{option} '{weights}'"):
+        train_head.main(tmp_path / "no trunk", tmp_path / "out", **{option: weights})
     assert not (tmp_path / "out").exists()
