@@ -40,7 +40,7 @@ from distill.general.teachers import (
     write_shards,
 )
 from distill.general.texts import CORPORA, source_files, write_own_texts, write_sentences, write_texts
-from distill.general.train_head import HEAD_FILE, STATEMENTS, HeadConfig, write_matcher
+from distill.general.train_head import HEAD_FILE, QUESTIONS, STATEMENTS, HeadConfig, write_matcher
 from distill.general.train_students import StudentConfig, TrainingConfig, train_students
 from distill.general.train_trunk import TrunkConfig, train_trunk
 from distill.general.trainable_grids import Layers
@@ -86,6 +86,8 @@ class GeneralRecipe:
     alike: int = 10_000
     epochs: int = 6
     statements: tuple[float, float, float] = STATEMENTS  # weights of the three cosines in statements
+    questions: tuple[float, float, float] = QUESTIONS  # and where both texts ask
+    rare: bool = False  # rare tokens count more in the mean of the embedding output
     penalty: float = 1.0  # share of the trained penalty of nearly equal texts
 
 
@@ -98,6 +100,8 @@ RECIPES = {
         minilm=0.5,
         joint=0.4,
         statements=(1.0, 0.3, 0.3),
+        questions=(1.0, 0.5, -0.3),
+        rare=True,
         penalty=0.7,
     ),
 }
@@ -253,6 +257,8 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
             teacher=teachers(config)[-1],
             epochs=1 if config.quick else recipe.epochs,
             statements=recipe.statements,
+            questions=recipe.questions,
+            rare=recipe.rare,
             penalty=recipe.penalty,
             eight_bit=True,
             threads=config.threads,

@@ -118,7 +118,7 @@ PRESETS: dict[str, EncoderConfig] = {
     # All of MiniLM; its feed-forward networks are made four-bit weights.
     "matcher-open-m": _MATCHER_OPEN,
     # Below 5 MB in int8: fewer and narrower layers, all in four bits, and frequent word pieces.
-    "matcher-open-s": replace(_MATCHER_OPEN, vocab_size=18_000, num_hidden_layers=4, intermediate_size=896),
+    "matcher-open-s": replace(_MATCHER_OPEN, vocab_size=18_800, num_hidden_layers=4, intermediate_size=896),
     # matcher-open-m before it had codes: the same bytes in int8, a factorised embedding, in ALBERT's shape
     # with nothing shared, so that `transformers` reads it too.
     "matcher-open-factorised": replace(

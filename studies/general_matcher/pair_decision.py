@@ -45,11 +45,12 @@ class Variant:
     deepest: float = DEEPEST  # logits of the largest penalty
     share: float = 1.0  # of the trained penalty
     marks_read: bool = False  # question marks as tokens like others, all texts as statements
+    rare: bool = True  # rare tokens count more in the embedding output's mean, where the head knows them
 
 
 MEAN_ALONE = (1.0, 0.0, 0.0)
 CLS = (1.0, 0.3, 0.0)
-OF_S = RECIPES["matcher-open-s"].statements
+OF_S = RECIPES["matcher-open-s"]
 VARIANTS = (
     Variant(MEAN_ALONE, share=0.0, marks_read=True),
     Variant(CLS, share=0.0, marks_read=True),
@@ -69,7 +70,12 @@ VARIANTS = (
     Variant(deepest=1.5),
     Variant(deepest=3.5),
     Variant(deepest=10.0),
-    *(Variant(OF_S, share=share) for share in (1.0, 0.8, 0.7, 0.6, 0.5)),
+    *(Variant(OF_S.statements, OF_S.questions, share=share) for share in (1.0, 0.8, 0.7, 0.6, 0.5)),
+    Variant(OF_S.statements, OF_S.questions, share=OF_S.penalty, rare=False),
+    Variant(OF_S.statements, share=OF_S.penalty),
+    Variant(questions=OF_S.questions, share=OF_S.penalty),
+    Variant((1.0, 0.3, 0.5), OF_S.questions, share=OF_S.penalty),
+    Variant(OF_S.statements, (1.0, 0.7, -0.3), share=OF_S.penalty),
 )
 
 
@@ -95,7 +101,7 @@ def main(
         "edited": list(edited(natural[held(len(natural)) :][:EDITED], MADE, 1)),
     }
     sets |= {name: _columns(pairs) for name, pairs in made.items()}
-    mark = tokenizer.vocabulary().get("?")
+    mark, rarity = tokenizer.vocabulary().get("?"), matcher.head.rarity
     rows = []
     for marks_read in (True, False):
         matcher.head.weigh_cosines(STATEMENTS, QUESTIONS, None if marks_read else mark)
@@ -107,6 +113,7 @@ def main(
                 )
                 matcher.head.none, matcher.head.deepest = variant.none, variant.deepest
                 matcher.head.share.data.fill_(variant.share)
+                matcher.head.rarity = rarity if variant.rare else None
                 rows.append(asdict(variant) | figures(matcher.head, sets, states))
                 console().print(rows[-1])
     write_json(out, {"pairs": {name: len(labels) for name, (_, _, labels) in sets.items()}, "variants": rows})
