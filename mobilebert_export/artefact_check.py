@@ -45,6 +45,11 @@ class Checked:
         """One sentence for each thing that is within its tolerance but has little room."""
         return self.changes.thin if self.changes else ()
 
+    @property
+    def changed_share(self) -> float:
+        """Share of decisions that are others than the PyTorch model's; 0 where they were not counted."""
+        return self.changes.changed_share if self.changes else 0.0
+
     def to_json(self) -> dict[str, Any]:
         """Plain data for report.json."""
         found = self.result.to_json() | {"failures": list(self.failures), "passed": not self.failures}

@@ -76,6 +76,11 @@ class DecisionChanges:
     max_logit: float
 
     @property
+    def changed_share(self) -> float:
+        """Share of changed decisions."""
+        return self.changed / self.pairs
+
+    @property
     def interval(self) -> tuple[float, float]:
         """95% interval of the share of changed decisions."""
         return wilson_interval(self.changed, self.pairs)
@@ -93,7 +98,7 @@ class DecisionChanges:
                 )
         elif highest > MAX_CHANGED:
             found.append(
-                f"changes {self.changed / self.pairs:.1%} of decisions, with 95% confidence at most "
+                f"changes {self.changed_share:.1%} of decisions, with 95% confidence at most "
                 f"{highest:.1%}, above {MAX_CHANGED:.0%}"
             )
         clear = self.pairs - self.near
@@ -106,16 +111,14 @@ class DecisionChanges:
         """One sentence for each thing that leaves little room."""
         found = []
         if self.changed > ROOM_CHANGED * self.pairs:
-            found.append(
-                f"changes {self.changed / self.pairs:.1%} of decisions, more than {ROOM_CHANGED:.1%}"
-            )
+            found.append(f"changes {self.changed_share:.1%} of decisions, more than {ROOM_CHANGED:.1%}")
         if self.p99_logit > ROOM_P99:
             found.append(f"99th percentile of |Δlogit| {self.p99_logit:.3f}, above {ROOM_P99}")
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for report.json."""
-        return asdict(self) | {"changed_share": self.changed / self.pairs, "interval": list(self.interval)}
+        return asdict(self) | {"changed_share": self.changed_share, "interval": list(self.interval)}
 
 
 def sentence(changes: dict[str, Any], budget: dict[str, Any] | None) -> str:

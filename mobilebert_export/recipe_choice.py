@@ -94,8 +94,8 @@ def choose(
 ) -> Chosen:
     """Try recipes, the fastest first; take the first with room.
 
-    Where none has room, the first that passes is taken; layers in float, which cost time and bytes, are for
-    networks that nothing else passes with.
+    Where none has room, the one that changes the fewest decisions is taken, of equal ones the faster; layers
+    in float, which cost time and bytes, are for networks that nothing else passes with.
 
     Args:
         recipes: what was asked for and what may stand in for it, from `recipes_to_try`.
@@ -124,7 +124,8 @@ def choose(
             if not checked.failures:
                 if not checked.thin:
                     return made
-                passed = passed or made
+                if passed is None or checked.changed_share < passed.checked.changed_share:
+                    passed = made
                 rejected.append(Rejected(recipe.name, checked.thin, "passes with little room"))
             else:
                 rejected.append(Rejected(recipe.name, checked.failures))
