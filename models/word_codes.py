@@ -90,6 +90,13 @@ def find_codes(table: Tensor) -> WordCodes | None:
     return None
 
 
+def code_means(rows: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean of a group's rows (V, size) that name each entry by codes (V,), (256, size), and how many do."""
+    count = torch.bincount(codes, minlength=ENTRIES)
+    sums = torch.zeros(ENTRIES, rows.shape[1]).index_add_(0, codes, rows)
+    return sums / count.clamp(min=1)[:, None], count
+
+
 def looks_coded(table: Tensor) -> bool:
     """Whether `find_codes` will find codes, by the first two columns: all are looked at where it matters."""
     whole = _whole(table)

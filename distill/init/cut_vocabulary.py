@@ -23,7 +23,7 @@ from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
 from models import PairClassifier
 from models.layers import Encoder
-from models.word_codes import ENTRIES, WordCodes, find_codes
+from models.word_codes import WordCodes, code_means, find_codes
 
 # Single characters below this code point (Latin with its accents) stay, so that no English word is unknown.
 _LATIN_END = 0x250
@@ -168,8 +168,7 @@ def with_other_entries(encoder: Encoder, parent: Tensor, held: Sequence[int], ke
 
 def _nearest_code(wanted: Tensor, rows: Tensor, codes: Tensor) -> Tensor:
     """Which code's rows have the mean nearest to each of `wanted`: (N, size), (V, size), (V,) → (N,)."""
-    count = torch.bincount(codes, minlength=ENTRIES)
-    means = torch.zeros(ENTRIES, rows.shape[1]).index_add_(0, codes, rows) / count.clamp(min=1)[:, None]
+    means, count = code_means(rows, codes)
     return torch.cdist(wanted, means).masked_fill(count == 0, torch.inf).argmin(1)
 
 

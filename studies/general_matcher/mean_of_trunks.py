@@ -21,7 +21,7 @@ from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import PairTokenizer
 from models import find_directory, load_pretrained, save_pretrained
 from models.layers import Encoder, encoder_of
-from models.word_codes import ENTRIES, WordCodes, find_codes
+from models.word_codes import ENTRIES, WordCodes, code_means, find_codes
 from studies.common.script import Force, Threads, run
 from studies.general_matcher.options import CACHE, Cache
 
@@ -76,11 +76,8 @@ def mean_of_trunks(one: Encoder, other: Encoder, share: float) -> Encoder:
 
 def coded(table: Tensor, codes: Tensor) -> Tensor:
     """A table (V, E) with each code's vector the mean of its rows, in eight bits; codes are (V, G)."""
-    books = []
-    for part, code in zip(table.chunk(codes.shape[1], 1), codes.long().t(), strict=True):
-        rows = torch.bincount(code, minlength=ENTRIES).clamp(min=1)[:, None]
-        books.append(torch.zeros(ENTRIES, part.shape[1]).index_add_(0, code, part) / rows)
-    return WordCodes.of_codebook(codes, torch.stack(books)).table()
+    groups = zip(table.chunk(codes.shape[1], 1), codes.long().t(), strict=True)
+    return WordCodes.of_codebook(codes, torch.stack([code_means(*group)[0] for group in groups])).table()
 
 
 def common_codes(one: Tensor, other: Tensor) -> Tensor:

@@ -32,24 +32,15 @@ from distill.general.trainable_grids import (
 from distill.general.trunk import NEAR, NEAR_COSINE, SIMILARITY, vector_losses
 from mobilebert_runtime.errors import DataError, ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import EncoderConfig, build, load_pretrained, save_pretrained
+from models import build, load_pretrained, save_pretrained
 from models.four_bit import find_four_bits, four_bit_layers
 from models.word_codes import find_codes, product_codes
 from studies.general_matcher.train_students import main, parsed
-from tests.helpers.networks import spread
+from tests.helpers.networks import TOY, spread
 from tests.helpers.texts import MINILM
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-TOY = EncoderConfig(
-    hidden_size=24,
-    num_hidden_layers=2,
-    num_attention_heads=2,
-    intermediate_size=32,
-    max_position_embeddings=64,
-    hidden_dropout_prob=0.0,
-    attention_probs_dropout_prob=0.0,
-)
 WORDS = [
     "tea",
     "law",

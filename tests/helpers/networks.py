@@ -61,6 +61,17 @@ def relative_difference(ours, theirs):
     return ((ours - theirs).abs().max() / theirs.abs().max()).item()
 
 
+# A trunk of sentence vectors with the vocabulary of MiniLM.
+TOY = EncoderConfig(
+    hidden_size=24,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    intermediate_size=32,
+    max_position_embeddings=64,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+)
+
 SMALL_BERT = EncoderConfig(hidden_size=32, num_attention_heads=4, intermediate_size=40, **TINY)
 
 

@@ -14,26 +14,17 @@ from torch import nn
 from distill.general.phrase_questions import read_words
 from distill.init.cut_vocabulary import kept_entries, write_cut_tokenizer
 from mobilebert_runtime.errors import ModelError, OutputError, ToolError
-from models import EncoderConfig, build, load_pretrained, save_pretrained
+from models import build, load_pretrained, save_pretrained
 from models.four_bit import four_bit_layers
 from models.word_codes import WordCodes, find_codes, product_codes
 from studies.general_matcher import mean_of_trunks as means
 from studies.general_matcher import other_words, words
-from tests.helpers.networks import spread
+from tests.helpers.networks import TOY, spread
 from tests.helpers.texts import MINILM
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 ENTRIES = 4300
-PARENT = EncoderConfig(
-    hidden_size=24,
-    num_hidden_layers=2,
-    num_attention_heads=2,
-    intermediate_size=32,
-    max_position_embeddings=64,
-    hidden_dropout_prob=0.0,
-    attention_probs_dropout_prob=0.0,
-)
 # By Zipf frequency, the most frequent first: one too frequent, one too short, others not of small letters.
 ZIPF = {
     "the": 7.7,
@@ -71,7 +62,7 @@ def whole():
 def folders(tmp_path_factory):
     """The parent, a trunk that reads a part of its vocabulary, another trained from it, and texts."""
     folder = tmp_path_factory.mktemp("trunks")
-    parent = spread(build(PARENT, None, seed=0), 0)
+    parent = spread(build(TOY, None, seed=0), 0)
     save_pretrained(parent, folder / "parent", tokenizer_from=MINILM)
     kept = kept_entries(MINILM, {}, ENTRIES)
     write_cut_tokenizer(MINILM, kept, folder / "tokenizer")
@@ -79,7 +70,7 @@ def folders(tmp_path_factory):
     first = product_codes(rows, torch.ones(ENTRIES), 4)
     draw = torch.Generator().manual_seed(0)
     for seed, name in enumerate(("one", "two")):
-        trunk = spread(build(replace(PARENT, vocab_size=ENTRIES), None, seed=seed), seed)
+        trunk = spread(build(replace(TOY, vocab_size=ENTRIES), None, seed=seed), seed)
         book = first.codebook.float() + seed * torch.randn(first.codebook.shape, generator=draw) * 20
         table = WordCodes.of_codebook(first.codes, book * first.scale).table()
         trunk.embeddings.word_embeddings = nn.Embedding.from_pretrained(table, freeze=True)
@@ -193,7 +184,7 @@ def test_vectors_that_the_first_has_made_equal_are_their_mean():
 
 def test_trunks_that_have_no_mean_are_errors(folders, tmp_path):
     one = load_pretrained(folders / "one")
-    shape = replace(PARENT, vocab_size=ENTRIES)
+    shape = replace(TOY, vocab_size=ENTRIES)
     narrow = build(replace(shape, intermediate_size=16), None, seed=0)
     with pytest.raises(ModelError, match=r"intermediate\.dense\.bias: \(32,\) and \(16,\)"):
         means.mean_of_trunks(one, narrow, 0.5)
