@@ -102,7 +102,7 @@ RECIPES = {
         statements=(1.0, 0.3, 0.3),
         questions=(1.0, 0.5, -0.3),
         rare=True,
-        penalty=0.7,
+        penalty=0.6,
     ),
 }
 

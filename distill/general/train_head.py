@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from torch import nn
 from torch.nn import functional as F
 
@@ -55,7 +55,7 @@ STATEMENTS, QUESTIONS = (1.0, 0.1, 0.2), (1.0, 0.5, -0.1)
 SMOOTH = 0.03  # of the labels of made pairs
 RATE, BATCH = 2e-3, 64
 LOOKED_AT = 30  # pairs for each that is wanted of those that differ in few tokens
-KEPT_BACK = 8  # one pair in so many fits the temperature
+KEPT_BACK = 8  # one pair in so many fits the temperature, and the logits' offset
 EDITED = 60_000  # texts at most that are edited
 RIDGE = 1.0  # of the fit of tokens' rarity
 HEAD_FILE = "head.json"
@@ -92,7 +92,7 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
         progress: called with facts, losses and figures.
 
     Returns:
-        What head.json holds: pairs, temperature, dev figures.
+        What head.json holds: pairs, temperature, offset of the logits, dev figures.
 
     Raises:
         OutputError: `out` exists, without `force`.
@@ -116,12 +116,14 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
         fit_rarity(model.head, states)
     model.head.share.data.fill_(config.penalty)
     rest = head_logits(model.head, states, *places[~fitted].T)
-    temperature = best_temperature(rest, pairs.targets[~fitted])
+    offset = best_offset(rest, pairs.targets[~fitted]) if config.penalty < 1 else 0.0
+    model.head.rescale(1.0, offset)
+    temperature = best_temperature(rest + offset, pairs.targets[~fitted])
     settings = MatcherSettings(threshold=0.5, temperature=temperature)
     save_pretrained(model, out, tokenizer_from=trunk, settings=settings, eight_bit=config.eight_bit)
     write_packed_template(out / "tokenizer.json")
     figures = head_figures(model, tokenizer, config.data, seed)
-    facts |= {"temperature": round(temperature, 3)} | figures
+    facts |= {"temperature": round(temperature, 3), "offset": round(offset, 3)} | figures
     progress(json.dumps(facts))
     write_json(out / HEAD_FILE, facts)
     return facts
@@ -154,6 +156,20 @@ def best_temperature(logits: np.ndarray, goals: np.ndarray) -> float:
         return float(np.mean(np.logaddexp(0, scaled) - goals * scaled))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-2, 2), method="bounded").x))
+
+
+def best_offset(logits: np.ndarray, goals: np.ndarray) -> float:
+    """What is added to the logits, beside a temperature, for the best likelihood of `goals` (Platt 1999).
+
+    A penalty that is kept in part alone leaves logits too high: without this, nearly equal texts would pass.
+    """
+
+    def loss(values: np.ndarray) -> float:
+        log_slope, offset = values
+        scaled = (logits.astype(float) + offset) * np.exp(log_slope)
+        return float(np.mean(np.logaddexp(0, scaled) - goals * scaled))
+
+    return float(minimize(loss, np.zeros(2), method="BFGS").x[1])
 
 
 @dataclass(frozen=True)

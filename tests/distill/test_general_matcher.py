@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 
 from distill.general import stages
 from distill.general.batches import window
@@ -21,7 +22,7 @@ from distill.general.numerics import generator
 from distill.general.prune import prune
 from distill.general.rules import caption, headline, rule_question
 from distill.general.stages import Run, Settings, run_stage
-from distill.general.train_head import RIDGE, fit_rarity
+from distill.general.train_head import RIDGE, best_offset, best_temperature, fit_rarity
 from distill.general.trunk import Targets, fit_target_map, mapped, sentence_vectors, vector_loss
 from models import EncoderConfig, build
 from models.embedding_matcher import AlignmentHead
@@ -179,6 +180,21 @@ def test_rarity_is_fitted_to_inverse_document_frequencies_by_least_squares():
     np.testing.assert_allclose(head.rarity.weight[0].numpy(), found[:-1], atol=1e-5)
     assert head.rarity.bias.item() == pytest.approx(found[-1], abs=1e-5)
     assert not head.rarity.weight.requires_grad
+
+
+def test_the_offset_and_the_temperature_are_those_of_a_logistic_regression_on_the_logits():
+    """Against scikit-learn's logistic regression without a penalty, each pair twice, weighed by its goal."""
+    draw = np.random.default_rng(0)
+    logits = draw.normal(1, 2, 4000)
+    goals = 1 / (1 + np.exp(-(logits - 0.7) / 1.4))
+    both = np.r_[logits, logits][:, None]
+    fit = LogisticRegression(C=np.inf, tol=1e-8).fit(
+        both, np.r_[np.ones(4000), np.zeros(4000)], np.r_[goals, 1 - goals]
+    )
+    offset = best_offset(logits, goals)
+    assert offset == pytest.approx(fit.intercept_[0] / fit.coef_[0, 0], abs=1e-3)
+    assert offset == pytest.approx(-0.7, abs=1e-3)
+    assert best_temperature(logits + offset, goals) == pytest.approx(1.4, abs=1e-3)
 
 
 def single(row):
