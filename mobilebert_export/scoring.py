@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mobilebert_runtime.card import CARD_FILE
-from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.errors import DataError, OptionError
 from mobilebert_runtime.tokenizer import Pair
 
 PART = 256  # pairs between two reports of progress
@@ -114,7 +114,7 @@ def evaluate_matcher(
         progress: called with (pairs done, pairs in all).
 
     Raises:
-        DataError: damaged pairs.
+        DataError: damaged pairs, or labels of more than two classes; nothing was scored.
         UserError: see `open_scorer`.
     """
     from matching.data.labelled_pairs import read_labelled
@@ -122,6 +122,8 @@ def evaluate_matcher(
     from matching.length_bias.bias_audit import load_quartiles
 
     pairs, labels = read_labelled(data)
+    if labels.max() > 1:
+        raise DataError(f"{data}: labels reach {labels.max()}; a match is 1 and everything else 0")
     quartiles = load_quartiles(train, "pairwise") if train else None
     scorer = open_scorer(matcher, threads, symmetric=symmetric, positive=positive)
     scores = scorer.score_all(pairs, progress)

@@ -199,7 +199,7 @@ def load_quartiles(path: str | Path, mode: Mode, **columns: str | None) -> Quart
     """The quartiles an earlier audit or debias recorded as JSON, or those of a file of pairs.
 
     Raises:
-        DataError: neither of the two, or quartiles of the other definition.
+        DataError: neither of the two, or quartiles of the other definition or out of order.
     """
     path = Path(path)
     if path.suffix.lower() != ".json":
@@ -212,6 +212,9 @@ def load_quartiles(path: str | Path, mode: Mode, **columns: str | None) -> Quart
         raise DataError(
             f"{path}: no quartiles in it ({error}); give the JSON of an audit or a debias"
         ) from error
+    cuts = (quartiles.first, quartiles.second, quartiles.third)
+    if not 0 <= cuts[0] <= cuts[1] <= cuts[2]:
+        raise DataError(f"{path}: its quartiles {cuts} are not in order; give the JSON of an audit or a debias")
     if recorded != mode:
         raise DataError(f"{path}: holds {recorded} quartiles, but this is a {mode} audit (see --group)")
     return quartiles

@@ -214,6 +214,10 @@ def test_quartiles_of_a_training_set_or_of_a_report(tmp_path):
     report.write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match="no quartiles in it"):
         audit(test, quartiles_from=report)
+    for wrong in ([3, 2, 1], [1, float("nan"), 2], [-1, 0, 1]):
+        report.write_text(json.dumps({"mode": "pairwise", "quartiles": wrong}), encoding="utf-8")
+        with pytest.raises(DataError, match="not in order"):
+            audit(test, quartiles_from=report)
 
 
 def test_formats_agree(tmp_path):

@@ -159,3 +159,13 @@ def test_command_shows_both_tests_and_records_them(tmp_path, capsys):
         main([*request, "--json", str(tmp_path / "record.json")])
     assert done.value.code == 2
     assert "--force" in capsys.readouterr().err
+
+
+def test_labels_of_three_classes_are_refused_before_anything_is_scored(tmp_path, capsys, monkeypatch):
+    pairs, labels, _ = biased_pairs(30)
+    data = write_pairs(tmp_path / "test.tsv", pairs, np.r_[labels[:-1], 2])
+    monkeypatch.setattr("mobilebert_export.scoring.open_scorer", lambda *_, **__: pytest.fail("opened"))
+    with pytest.raises(SystemExit) as done:
+        main(["evaluate", str(write_artefact(tmp_path / "m", "onnx", onnx_model())), "--data", str(data)])
+    assert done.value.code == 2
+    assert "test.tsv: labels reach 2; a match is 1" in capsys.readouterr().err
