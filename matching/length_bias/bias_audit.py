@@ -212,9 +212,10 @@ def load_quartiles(path: str | Path, mode: Mode, **columns: str | None) -> Quart
         raise DataError(
             f"{path}: no quartiles in it ({error}); give the JSON of an audit or a debias"
         ) from error
-    cuts = (quartiles.first, quartiles.second, quartiles.third)
-    if not 0 <= cuts[0] <= cuts[1] <= cuts[2]:
-        raise DataError(f"{path}: quartiles {cuts} are not in order; give the JSON of an audit or a debias")
+    if not 0 <= quartiles.first <= quartiles.second <= quartiles.third:
+        raise DataError(
+            f"{path}: quartiles {quartiles.as_list()} are not in order; give the JSON of an audit or a debias"
+        )
     if recorded != mode:
         raise DataError(f"{path}: holds {recorded} quartiles, but this is a {mode} audit (see --group)")
     return quartiles
