@@ -1,7 +1,8 @@
 """Float ONNX → int8 ONNX.
 
 Linear layers become ONNX Runtime's fused operator: 8 bits in, exact sums, float out. With static ranges it
-adds the bias as well. With dynamic ones each row of activations, a token, has a range of its own: the
+adds the bias as well, and where a result, or its ReLU, is only read in 8 bits, a convolution over one token
+makes the 8 bits at once. With dynamic ones each row of activations, a token, has a range of its own: the
 operator knows one scale per tensor, so a row is brought to [0, 1] before it and back after it. (The runtime's
 own dynamic quantisation has one range for all rows, which a token with outliers ruins: decision 018.)
 The usual form, QuantizeLinear and DequantizeLinear around float operators, is rewritten
@@ -13,7 +14,7 @@ in 16 bits, saturating: 2·255·64 = 32,640 still fits, so the sums are exact an
 activations would give the same answers, but the runtime has no fast kernel for them there.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ from quantize.product_noise import (
 from quantize.recipes import Recipe
 
 _PRODUCTS = ("MatMul", "Gemm")
+_LEAST = 1e-30  # a column of zeros has a step too
+_LARGEST_BIAS = 2**30  # in steps of the sums it is added to; the sums themselves stay far below
 
 
 def quantize_onnx(
@@ -175,13 +178,44 @@ class _Rewriter:
             if not bias and len(following) == 1 and (bias := self._bias(following[0], matrix.shape[1])):
                 result = following[0]
                 absorbed.add(result.output[0])
-            if chosen[node.output[0]] == "static":
-                nodes += self._static(node, matrix, bias, result.output[0], ranges)
-            else:
+            if chosen[node.output[0]] == "dynamic":
                 nodes += self._dynamic(node, matrix, bias, result.output[0])
-            if result.output[0] in self.shapes:  # of the runtime's own operator none can be inferred
-                self.graph.value_info.append(self.shapes[result.output[0]])
+            elif last := self._read_in_8_bits(result.output[0], readers, chosen):
+                absorbed.add(last)
+                nodes += self._convolution(node, matrix, bias, last, ranges)
+                continue
+            else:
+                nodes += self._static(node, matrix, bias, result.output[0], ranges)
+            self._declare(result.output[0])
         self._finish(nodes)
+
+    def _read_in_8_bits(
+        self, name: str, readers: Mapping[str, Sequence[Any]], chosen: Mapping[str, str]
+    ) -> str:
+        """A result (B, S, O) or its ReLU, whichever static layers alone read; "" where none is."""
+        if len(_shape(self.shapes.get(name))) != 3:
+            return ""
+        following = readers.get(name, [])
+        if len(following) == 1 and following[0].op_type == "Relu":
+            name = following[0].output[0]
+            following = readers.get(name, [])
+        read = [node.input[0] == name and chosen.get(node.output[0]) == "static" for node in following]
+        left = any(output.name == name for output in self.graph.output)
+        return name if read and all(read) and not left else ""
+
+    def _declare(self, name: str, made: str = "", kind: int = 0) -> None:
+        """Keep the shape of a tensor, since of the runtime's own operators none can be inferred.
+
+        Args:
+            name: as in the float graph.
+            made: of the tensor that takes its place, if another does.
+            kind: its type, an onnx.TensorProto.DataType.
+        """
+        if name in self.shapes:
+            value = self.graph.value_info.add()
+            value.CopyFrom(self.shapes[name])
+            if made:
+                value.name, value.type.tensor_type.elem_type = made, kind
 
     def _static(
         self,
@@ -195,6 +229,47 @@ class _Rewriter:
         before = self._quantise(node.input[0], ranges[node.input[0]])
         tensor, scale, zero = self.quantised[node.input[0]]
         return [*before, self._product(node.output[0], matrix, (tensor, scale, zero), bias, result)[0]]
+
+    def _convolution(
+        self,
+        node: Any,
+        matrix: NDArray[np.float32],
+        bias: str,
+        last: str,
+        ranges: Mapping[str, TensorRange],
+    ) -> list[Any]:
+        """Quantise x once, and from the integer sums make the uint8 form of `last`; a range from 0 is a ReLU.
+
+        The runtime's matrix product of 8-bit results has no kernel that is faster than one with float
+        results; its convolution has (decision 011).
+        """
+        from onnx import TensorProto, helper, numpy_helper
+
+        name, before = node.output[0], self._quantise(node.input[0], ranges[node.input[0]])
+        tensor, scale, zero = self.quantised[node.input[0]]
+        step = float(numpy_helper.to_array(self.constants[scale]))
+        added = numpy_helper.to_array(self.constants[bias]).astype(np.float64) if bias else np.zeros(1)
+        # The bias is a sum of 32 bits too: where the weights are small beside it, their steps are wider.
+        least = np.abs(added) / (step * _LARGEST_BIAS) * largest_weight(self.recipe.weight_bits)
+        weight, steps = quantise_columns(matrix, self.recipe.weight_bits, np.maximum(least, _LEAST))
+        inputs = [
+            tensor,
+            scale,
+            zero,
+            self._add(f"{name}.weight", weight.T[:, :, None]),
+            self._add(f"{name}.steps", steps),
+            self._add("weight.zero", np.int8(0)),
+            *self._uint8(last, ranges[last])[1:],
+        ]
+        if bias:
+            sums = np.rint(added / (step * steps.astype(np.float64)))
+            inputs.append(self._add(f"{name}.bias", sums.astype(np.int32)))
+        made = self.quantised[last][0]
+        self._declare(last, made, TensorProto.UINT8)
+        product = helper.make_node(
+            "QLinearConv", inputs, [made], name=name, domain=RUNTIME, channels_last=1, kernel_shape=[1]
+        )
+        return [*before, product]
 
     def _dynamic(self, node: Any, matrix: NDArray[np.float32], bias: str, result: str) -> list[Any]:
         """Each row of x by its own range: x = low + span·u, so x·W + b = span·(u·W) + low·ΣW + b.
@@ -301,12 +376,17 @@ class _Rewriter:
 
         if name in self.quantised:
             return []
+        made = self._uint8(name, extremes)
+        return [helper.make_node("QuantizeLinear", [name, *made[1:]], [made[0]])]
+
+    def _uint8(self, name: str, extremes: TensorRange) -> tuple[str, str, str]:
+        """Name, scale and zero point of a tensor's uint8 form; from now on something makes it."""
         lowest, highest, _ = extremes
         step = np.float32((highest - lowest) / 255 or 1.0)
         zero = np.uint8(np.clip(round(-lowest / step), 0, 255))
         made = f"{name}.uint8", self._add(f"{name}.step", step), self._add(f"{name}.zero", zero)
         self.quantised[name] = made
-        return [helper.make_node("QuantizeLinear", [name, *made[1:]], [made[0]])]
+        return made
 
     def _quantise_rows(self, name: str) -> list[Any]:
         """The nodes that make NAME.rows (uint8), NAME.low and NAME.span, unless they are there."""
@@ -351,7 +431,17 @@ class _Rewriter:
         self.constants = {tensor.name: tensor for tensor in self.graph.initializer}
 
 
-def quantise_columns(matrix: NDArray[np.float32], bits: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """(in, out) → int8 (in, out) and one symmetric step per column, (out,); 7 bits use −64 to 64."""
-    steps = np.maximum(np.abs(matrix).max(axis=0), 1e-30) / largest_weight(bits)
+def _shape(value: Any) -> list[Any]:
+    """Axes of an onnx.ValueInfoProto; none where there is no value."""
+    return list(value.type.tensor_type.shape.dim) if value is not None else []
+
+
+def quantise_columns(
+    matrix: NDArray[np.float32], bits: int, least: float | NDArray[np.float64] = _LEAST
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """(in, out) → int8 (in, out) and one symmetric step per column, (out,); 7 bits use −64 to 64.
+
+    `least`, for all columns or (out,), is taken for the largest weight of a column where that is smaller.
+    """
+    steps = np.maximum(np.abs(matrix).max(axis=0), least) / largest_weight(bits)
     return np.round(matrix / steps).astype(np.int8), steps.astype(np.float32)

@@ -177,23 +177,28 @@ def test_static_onnx_cannot_saturate_and_answers_as_signed_products_do():
     proto = onnx.load(folder / "model.onnx")
     assert proto.ir_version <= 9
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
-    layers = [node for node in proto.graph.node if node.op_type == "MatMulIntegerToFloat"]
+    places = {"MatMulIntegerToFloat": (1, 3, 4), "QLinearConv": (3, 4, 2)}  # weights, steps, zero point
+    layers = [(node, places[node.op_type]) for node in proto.graph.node if node.op_type in places]
     floats = [node for node in proto.graph.node if node.op_type in ("MatMul", "Gemm")]
     weighted = [node for node in floats if node.input[1] in values]
     assert len(weighted) == 1, "all but the last linear layer"
     assert len(floats) == 3, "and the two products of the last layer's attention"
-    assert layers
+    assert {node.op_type for node, _ in layers} == set(places)
     attention = sum(node.op_type == "MultiHeadAttention" for node in proto.graph.node)
     # In the last layer one token asks.
     assert attention == small_matcher.CONFIG.num_hidden_layers - 1
-    for node in layers:
-        assert 2 * 255 * np.abs(values[node.input[1]].astype(int)).max() <= np.iinfo(np.int16).max
-        assert len(values[node.input[3]]) == values[node.input[1]].shape[1], "one step per output channel"
-        assert values[node.input[4]].dtype == np.uint8
+    zeros = set()
+    for node, (weight, steps, zero) in layers:
+        matrix, channels = values[node.input[weight]], 0 if node.op_type == "QLinearConv" else 1
+        assert 2 * 255 * np.abs(matrix.astype(int)).max() <= np.iinfo(np.int16).max
+        assert len(values[node.input[steps]]) == matrix.shape[channels], "one step per output channel"
+        assert values[node.input[zero]].dtype == np.uint8
+        zeros.add(node.input[zero])
     for tensor in proto.graph.initializer:
-        if tensor.name in {node.input[4] for node in layers}:
+        if tensor.name in zeros:
             signed = (values[tensor.name].astype(int) - 128).astype(np.int8)
             tensor.CopyFrom(numpy_helper.from_array(signed, tensor.name))
+    del proto.graph.value_info[:]  # it says uint8
     session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
     matcher = Matcher.load(folder)
     encoded = matcher.tokenizer.encode(PAIRS, small_matcher.SEQ_LEN)

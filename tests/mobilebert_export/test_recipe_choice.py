@@ -235,10 +235,8 @@ def test_noisy_linear_layers_of_onnx_get_dynamic_ranges_and_all_others_stay_stat
     forms = quantize_onnx(source, path, replace(mixed, noise_limit_db=limit), calibration, [kept])
     made = {}
     for node in onnx.load(path).graph.node:
-        if node.op_type == "MatMulIntegerToFloat":
-            made[node.input[1].removesuffix(".weight")] = (
-                "dynamic" if node.input[0].endswith(".rows") else "static"
-            )
+        if node.op_type in ("MatMulIntegerToFloat", "QLinearConv"):
+            made[node.name] = "dynamic" if node.input[0].endswith(".rows") else "static"
     assert {form.name: form.form for form in forms if form.form != "float"} == made
     assert {form.number for form in forms if form.form == "float"} == {kept}
     for form in forms[1:]:
