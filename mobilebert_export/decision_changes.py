@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matching.evaluation import metrics
 from mobilebert_export.agreement import matching_costs, threshold_distances
 from mobilebert_export.verification import reference_logits
 from mobilebert_runtime.card import ArtefactCard
@@ -36,16 +37,6 @@ MAX_CHANGED = 0.02
 # all decisions that changes, and |Δlogit| of 99 pairs in a hundred. .005 and .08 are asked of all processors.
 ROOM_CHANGED, ROOM_P99 = 0.004, 0.07
 _Z95 = 1.959964
-
-
-def wilson_interval(hits: int, count: int) -> tuple[float, float]:
-    """The 95% interval of a share (Wilson 1927): it holds for few hits, and for none."""
-    if not count:
-        return 0.0, 1.0
-    share, square = hits / count, _Z95**2 / count
-    centre = (share + square / 2) / (1 + square)
-    half = _Z95 / (1 + square) * math.sqrt(share * (1 - share) / count + square / (4 * count))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 @dataclass(frozen=True)
@@ -83,7 +74,7 @@ class DecisionChanges:
     @property
     def interval(self) -> tuple[float, float]:
         """95% interval of the share of changed decisions."""
-        return wilson_interval(self.changed, self.pairs)
+        return metrics.wilson(self.changed, self.pairs)
 
     @property
     def failures(self) -> tuple[str, ...]:

@@ -57,10 +57,10 @@ def check_file(path: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """A UTF-8 file, as `check_file` allows it."""
+    """A UTF-8 file, as `check_file` allows it, with its ends of lines as they are."""
     check_file(path)
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ArtefactError(f"{path}: can't be read ({error}); export the artefact again") from None
 

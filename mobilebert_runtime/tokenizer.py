@@ -17,7 +17,7 @@ from mobilebert_runtime.checked import there
 from mobilebert_runtime.errors import ArtefactError, DataError, ModelError
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.template import EncodedText, TemplateIds, Window, template_of
-from mobilebert_runtime.tokenizer_kinds import kind_of, read_settings, splits_as_bert
+from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, kind_of, read_settings, splits_as_bert
 
 Pair = tuple[str, str]
 # Characters of a text that are read at first, for each token that has room; most texts are shorter.
@@ -73,6 +73,11 @@ class PairTokenizer:
         folder = Path(directory)
         _require(folder / TOKENIZER_FILE)
         settings = read_settings(folder)
+        if settings.get("spelling") and not (folder / SPELLING_FILE).exists():
+            raise ModelError(
+                f"{folder / SPELLING_FILE}: no such file, and {CONFIG_FILE} says that texts are corrected by "
+                "it; copy the whole directory"
+            )
         try:
             spelling = SpellingCorrector.load(folder) if (folder / SPELLING_FILE).exists() else None
         except ArtefactError as error:

@@ -74,10 +74,11 @@ def read_settings(directory: Path) -> dict[str, Any]:
     """What the configs of a model directory say of its tokenizer; the first file that names a thing counts.
 
     Returns:
-        `pad_token`, `max_length` (tokens) and `sort_texts` (`PairTokenizer`), where they are said.
+        `pad_token`, `max_length` (tokens), `sort_texts` (`PairTokenizer`) and `spelling`, whether texts are
+        corrected by spelling.txt, where they are said.
 
     Raises:
-        ModelError: a file is damaged, or `sort_texts` is neither true nor false.
+        ModelError: a file is damaged, or one of the latter two is neither true nor false.
     """
     found: dict[str, Any] = {}
     for name in CONFIG_FILES:
@@ -96,8 +97,9 @@ def read_settings(directory: Path) -> dict[str, Any]:
             found.setdefault("pad_token", pad)
         if isinstance(longest, (int, float)) and 0 < longest < NO_LIMIT:
             found.setdefault("max_length", int(longest))
-        if "sort_texts" in data:
-            if not isinstance(data["sort_texts"], bool):
-                raise ModelError(f"{path}: sort_texts is {data['sort_texts']!r:.60}, neither true nor false")
-            found.setdefault("sort_texts", data["sort_texts"])
+        for switch in ("sort_texts", "spelling"):
+            if switch in data:
+                if not isinstance(data[switch], bool):
+                    raise ModelError(f"{path}: {switch} is {data[switch]!r:.60}, neither true nor false")
+                found.setdefault(switch, data[switch])
     return found

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
-from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE
+from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, read_settings
 from models.checkpoint_names import our_tensors, published_name
 from models.config import EncoderConfig
 from models.eight_bit import pack, unpack
@@ -210,6 +210,11 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
     for name in (CONFIG_FILE, SPELLING_FILE):
         if (source / name).is_file():
             shutil.copyfile(source / name, directory / name)
+    if (source / SPELLING_FILE).is_file() and not read_settings(source).get("spelling"):
+        # A copy of the directory that loses the list is refused.
+        path = directory / CONFIG_FILE
+        said = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        path.write_text(json.dumps(said | {"spelling": True}, indent=2) + "\n", encoding="utf-8")
 
 
 def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, problem_type: str | None) -> None:

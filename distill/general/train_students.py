@@ -259,6 +259,8 @@ def _train(
     progress: Callable[[str], None],
 ) -> None:
     where, first = device(), held(len(texts))
+    sentences = read_texts([config.sentences])
+    questions = PhraseQuestions(sentences, words) if config.questions else None  # refuses before any reading
     teachers = Teachers(config.near, config.wide, config.share)
     vectors = teachers.read(texts, config.size)
     held_out = {name: values[:first] for name, values in vectors.items()}
@@ -268,13 +270,12 @@ def _train(
     _find_readers(students)
     if step == 0:
         _rotate_targets(students, teachers, vectors, texts[first:], config.size)
-    sentences = read_texts([config.sentences])
     stream = TextStream(
         texts[first:],
         np.where(np.isin(read_sources(config.cache / "texts.tsv"), ASKED), 2.0, 1.0)[first:],
         teachers.nearest(vectors),
         sentences,
-        PhraseQuestions(sentences, words) if config.questions else None,
+        questions,
         teachers.tokenizers,
         {student.reader: student.tokenizer for student in students},
         Misspeller(config.data / MISSPELLINGS if config.data else None),

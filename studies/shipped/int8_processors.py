@@ -6,7 +6,7 @@ This machine's processor and tflite-runtime 2.14 (in an environment of its own, 
 are, and once more with AVX-512 hidden from the runtimes (studies.common.cpuid_mask); the others in qemu's
 user mode (`make android-tools` fetches it and the Arm programs). Emulation is slow: answers are kept by
 shards of pairs under runs/int8-processors, so a run that was stopped goes on, and `--minutes` writes the
-record of the pairs that are there by then. `--add` keeps an earlier record's rows of other models.
+record of the pairs that are there by then. `--add` keeps an earlier record's rows of other files and places.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main(
     ] = None,
     count: Annotated[int, Option("--pairs", min=1, help="Generated pairs.")] = 2000,
     minutes: Annotated[float | None, Option(help="Begin no shard after so many minutes.")] = None,
-    add: Annotated[bool, Option("--add", help="Keep the rows of other models that OUT.json has.")] = False,
+    add: Annotated[bool, Option("--add", help="Keep what OUT.json has of other files and places.")] = False,
 ) -> None:
     """Compare integer artefacts with PyTorch on this processor and on emulated ones."""
     chosen = places or PLACES
@@ -107,10 +107,17 @@ def main(
     if earlier:
         runs = [*earlier.get("earlier", ()), {name: earlier[name] for name in about}]
         about["earlier"] = [run for run in runs if run["command"] != about["command"]]
-        models = {row["model"] for row in made}
-        rows = [*(row for row in earlier["rows"] if row["model"] not in models), *made]
+        rows = [*(row for row in earlier["rows"] if not _replaced(row, made)), *made]
     write_json(out.with_suffix(".json"), about | {"rows": rows})
     write_text(out.with_suffix(".md"), page(rows))
+
+
+def _replaced(row: Json, made: Sequence[Json]) -> bool:
+    """Whether an earlier row is one of these, or of a file in whose place theirs are."""
+    kind = ("model", "target", "as_convolutions")
+    of_its_kind = [one for one in made if all(one[name] == row[name] for name in kind)]
+    file = row["model_sha256"]
+    return any(one["place"] == row["place"] or one["model_sha256"] != file for one in of_its_kind)
 
 
 def loads(folder: Path, card: ArtefactCard) -> bool:

@@ -6,6 +6,7 @@ In a pair, a known word of the other text comes first.
 import itertools
 import json
 import random
+import shutil
 import string
 from dataclasses import replace
 from pathlib import Path
@@ -201,6 +202,7 @@ def test_far_in_a_text_nothing_is_corrected() -> None:
         ("moon\ncomet\nmoon\n", "line 3 is 'moon'"),
         ("moon\nsu\n", "line 2 is 'su'"),
         ("moon\n\n", "line 2 is ''"),
+        ("moon\r\ncomet\r\n", r"line 1 is 'moon\\r'"),
     ],
 )
 def test_damaged_files_are_refused(content: str, message: str, tmp_path: Path) -> None:
@@ -296,3 +298,24 @@ def test_model_directories_keep_it(tmp_path: Path) -> None:
     write_words(source)
     models.save_pretrained(models.build(config, None), tmp_path / "copy", tokenizer_from=source)
     assert (tmp_path / "copy/spelling.txt").read_text() == (source / "spelling.txt").read_text()
+    assert json.loads((tmp_path / "copy/tokenizer_config.json").read_text()) == {"spelling": True}
+    (source / "tokenizer_config.json").write_text('{"model_max_length": 64}')
+    models.save_pretrained(models.build(config, None), tmp_path / "other", tokenizer_from=source)
+    assert json.loads((tmp_path / "other/tokenizer_config.json").read_text()) == {
+        "model_max_length": 64,
+        "spelling": True,
+    }
+
+
+@pytest.mark.parametrize("name", models.SHIPPED_MATCHERS)
+def test_a_directory_that_has_lost_the_list_is_refused(name: str, tmp_path: Path) -> None:
+    """It would answer misspelt texts otherwise, and say nothing."""
+    folder = tmp_path / "copy"
+    shutil.copytree(models.shipped_directory(name), folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    assert PairTokenizer.load(folder).spelling is not None
+    (folder / "spelling.txt").unlink()
+    with pytest.raises(ModelError, match=r"spelling\.txt: no such file, and tokenizer_config\.json says"):
+        PairTokenizer.load(folder)
+    (folder / "tokenizer_config.json").write_text('{"spelling": 1}')
+    with pytest.raises(ModelError, match="spelling is 1, neither true nor false"):
+        PairTokenizer.load(folder)

@@ -56,19 +56,20 @@ def test_a_stopped_run_goes_on_and_reports_the_pairs_that_are_there(kept):
     assert not list((kept / "kept").rglob("*.task"))
 
 
-def test_rows_of_other_models_stay_and_those_of_the_same_model_are_replaced(kept):
+def test_rows_of_other_files_and_places_stay_and_those_of_a_replaced_file_do_not(kept):
     folder, out = artefact("onnx", "int8"), kept / "table"
     study.main([folder], out, [study.HERE], count=3)
     first = json.loads(out.with_suffix(".json").read_text())
-    other = first["rows"][0] | {"model": "another"}
-    first |= {"command": "the first", "rows": [other, first["rows"][0]]}
+    own = first["rows"][0]
+    other, elsewhere = own | {"model": "another"}, own | {"place": study.OLDEST}
+    tflite, before = own | {"target": "tflite"}, elsewhere | {"model_sha256": "of an earlier file"}
+    first |= {"command": "the first", "rows": [other, elsewhere, tflite, before, own]}
     out.with_suffix(".json").write_text(json.dumps(first))
     study.main([folder], out, [study.HERE], count=5, add=True)
     found = json.loads(out.with_suffix(".json").read_text())
-    assert [(row["model"], row["changes"]["pairs"]) for row in found["rows"]] == [
-        ("another", 3),
-        (first["rows"][1]["model"], 5),
-    ]
+    assert found["rows"][:-1] == [other, elsewhere, tflite]
+    assert found["rows"][-1]["model_sha256"] == own["model_sha256"]
+    assert found["rows"][-1]["changes"]["pairs"] == 5
     assert [run["command"] for run in found["earlier"]] == ["the first"]
     assert "| another, ONNX |" in out.with_suffix(".md").read_text()
 
