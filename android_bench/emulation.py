@@ -6,6 +6,7 @@ runtimes choose their kernels by what qemu's model of a processor can do and by 
 """
 
 import os
+import shutil
 import sys
 import tarfile
 from collections.abc import Sequence
@@ -80,14 +81,20 @@ def arm_programs(target: str) -> Path:
     made = Bundle.read(path)
     folder = path.with_name(f"runner-{target}-{made.sha256[:12]}")
     with tarfile.open(path) as tar:
+        held = set(tar.getnames())
         for name in OUR_FILES:
-            found = tar.extractfile(f"site/{name}")
+            found = tar.extractfile(f"site/{name}") if f"site/{name}" in held else None
             if found is None or found.read() != (ROOT / name).read_bytes():
                 raise ToolError(f"{path.name} has an older {name}: run `make android-tools`")
         if not folder.is_dir():
             part = folder.with_name(f".{folder.name}.{os.getpid()}")
             tar.extractall(part, filter="data")
-            part.rename(folder)
+            try:
+                part.rename(folder)
+            except OSError:  # another process was faster
+                shutil.rmtree(part)
+                if not folder.is_dir():
+                    raise
     return folder
 
 
