@@ -251,7 +251,9 @@ class _Rewriter:
         added = numpy_helper.to_array(self.constants[bias]).astype(np.float64) if bias else np.zeros(1)
         # The bias is a sum of 32 bits too: where the weights are small beside it, their steps are wider.
         least = np.abs(added) / (step * _LARGEST_BIAS) * largest_weight(self.recipe.weight_bits)
-        weight, steps = quantise_columns(matrix, self.recipe.weight_bits, np.maximum(least, _LEAST))
+        weight, steps = quantise_columns(
+            matrix, self.recipe.weight_bits, np.maximum(least, _LEAST).astype(np.float32)
+        )
         inputs = [
             tensor,
             scale,
@@ -437,7 +439,7 @@ def _shape(value: Any) -> list[Any]:
 
 
 def quantise_columns(
-    matrix: NDArray[np.float32], bits: int, least: float | NDArray[np.float64] = _LEAST
+    matrix: NDArray[np.float32], bits: int, least: float | NDArray[np.float32] = _LEAST
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """(in, out) → int8 (in, out) and one symmetric step per column, (out,); 7 bits use −64 to 64.
 
