@@ -3,6 +3,8 @@
 The converter writes linear layers as products of matrices and attention's products without their batch axis.
 Where an operator reads three axes and returns two, XNNPACK copies the tensor for it; the reshapes between are
 copies too. With the batch axis throughout neither is needed, and every number stays the same, bit for bit.
+A product of two computed matrices comes as a linear layer, which XNNPACK leaves to TFLite's own slower kernel;
+with its batch axis it is one of XNNPACK's products, whose float sums differ from the kernel's in the last bit.
 Linear layers of 16-bit integers are none of XNNPACK's, and TFLite 2.14 reads them right with two axes alone.
 """
 
@@ -27,6 +29,10 @@ def keep_batch_axis(file: Any) -> None:
     """
     for signature in sorted(file.signatureDefs, key=lambda signature: signature.subgraphIndex):
         graph, subgraph = TfliteGraph(file, signature), file.subgraphs[signature.subgraphIndex]
+        for op in graph.operators:
+            if (matrix := _computed_matrix(graph, op)) is not None:
+                _make_product(file, op, matrix)
+        graph = TfliteGraph(file, signature)
         expanded: set[int] = set()
         for op in graph.operators:
             if _lost_batch_axis(graph, op):
@@ -78,6 +84,29 @@ def flatten_linear_layers(file: Any) -> None:
             back.inputs = [int(op.outputs[0]), _own_shape_tensor(file, subgraph, back, shape)]
             operators.append(back)
         subgraph.operators = operators
+
+
+def _computed_matrix(graph: TfliteGraph, op: Any) -> int | None:
+    """Of x·yᵀ written as a linear layer, x (1, S, W): y (1, T, W), whose batch axis a reshape dropped."""
+    if graph.kind(op) != _LINEAR or any(int(bias) >= 0 for bias in op.inputs[2:]):
+        return None
+    reshape = graph.producer(int(op.inputs[1]))
+    if reshape is None or graph.kind(reshape) != _RESHAPE or op.builtinOptions.fusedActivationFunction:
+        return None
+    source, left = int(reshape.inputs[0]), graph.shape(op.inputs[0])
+    (count, width), result = graph.shape(op.inputs[1]), graph.shape(op.outputs[0])
+    fits = graph.shape(source) == [1, count, width] and result == [1, *left[1:-1], count]
+    return source if fits and len(left) == 3 else None
+
+
+def _make_product(file: Any, op: Any, matrix: int) -> None:
+    """Turn a linear layer into the product of its input (1, S, W) and a matrix (1, T, W): (1, S, T)."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    op.opcodeIndex = opcode(file, schema.BuiltinOperator.BATCH_MATMUL, 1)
+    op.inputs = [int(op.inputs[0]), matrix]
+    op.builtinOptionsType = schema.BuiltinOptions.BatchMatMulOptions
+    op.builtinOptions = made(schema.BatchMatMulOptionsT, adjX=False, adjY=True)
 
 
 def _lost_batch_axis(graph: TfliteGraph, op: Any) -> bool:
