@@ -3,8 +3,9 @@
 The converter writes linear layers as products of matrices and attention's products without their batch axis.
 Where an operator reads three axes and returns two, XNNPACK copies the tensor for it; the reshapes between are
 copies too. With the batch axis throughout neither is needed, and every number stays the same, bit for bit.
-A product of two computed matrices comes as a linear layer, which XNNPACK leaves to TFLite's own slower kernel;
-with its batch axis it is one of XNNPACK's products, whose float sums differ from the kernel's in the last bit.
+A product of two computed matrices comes as a linear layer, which XNNPACK leaves to a slower kernel of TFLite;
+with its batch axis it is one of XNNPACK's products, whose float sums differ from that kernel's in the last
+bit.
 Linear layers of 16-bit integers are none of XNNPACK's, and TFLite 2.14 reads them right with two axes alone.
 """
 
