@@ -73,13 +73,14 @@ class PairTokenizer:
         folder = Path(directory)
         _require(folder / TOKENIZER_FILE)
         settings = read_settings(folder)
-        if settings.get("spelling") and not (folder / SPELLING_FILE).exists():
+        corrects = (folder / SPELLING_FILE).exists()
+        if settings.get("spelling") and not corrects:
             raise ModelError(
                 f"{folder / SPELLING_FILE}: no such file, and {CONFIG_FILE} says that texts are corrected by "
                 "it; copy the whole directory"
             )
         try:
-            spelling = SpellingCorrector.load(folder) if (folder / SPELLING_FILE).exists() else None
+            spelling = SpellingCorrector.load(folder) if corrects else None
         except ArtefactError as error:
             raise ModelError(str(error)) from None
         return cls.read(

@@ -193,7 +193,7 @@ class _Rewriter:
         self, name: str, readers: Mapping[str, Sequence[Any]], chosen: Mapping[str, str]
     ) -> str:
         """A result (B, S, O) or its ReLU, whichever static layers alone read; "" where none is."""
-        if len(_shape(self.shapes.get(name))) != 3:
+        if name not in self.shapes or len(self.shapes[name].type.tensor_type.shape.dim) != 3:
             return ""
         following = readers.get(name, [])
         if len(following) == 1 and following[0].op_type == "Relu":
@@ -246,8 +246,8 @@ class _Rewriter:
         from onnx import TensorProto, helper, numpy_helper
 
         name, before = node.output[0], self._quantise(node.input[0], ranges[node.input[0]])
-        tensor, scale, zero = self.quantised[node.input[0]]
-        step = float(numpy_helper.to_array(self.constants[scale]))
+        given = self.quantised[node.input[0]]
+        step = float(numpy_helper.to_array(self.constants[given[1]]))
         added = numpy_helper.to_array(self.constants[bias]).astype(np.float64) if bias else np.zeros(1)
         # The bias is a sum of 32 bits too: where the weights are small beside it, their steps are wider.
         least = np.abs(added) / (step * _LARGEST_BIAS) * largest_weight(self.recipe.weight_bits)
@@ -255,18 +255,16 @@ class _Rewriter:
             matrix, self.recipe.weight_bits, np.maximum(least, _LEAST).astype(np.float32)
         )
         inputs = [
-            tensor,
-            scale,
-            zero,
+            *given,
             self._add(f"{name}.weight", weight.T[:, :, None]),
             self._add(f"{name}.steps", steps),
             self._add("weight.zero", np.int8(0)),
-            *self._uint8(last, ranges[last])[1:],
         ]
+        made, *into = self._uint8(last, ranges[last])
+        inputs += into
         if bias:
             sums = np.rint(added / (step * steps.astype(np.float64)))
             inputs.append(self._add(f"{name}.bias", sums.astype(np.int32)))
-        made = self.quantised[last][0]
         self._declare(last, made, TensorProto.UINT8)
         product = helper.make_node(
             "QLinearConv", inputs, [made], name=name, domain=RUNTIME, channels_last=1, kernel_shape=[1]
@@ -431,11 +429,6 @@ class _Rewriter:
         self.graph.node.extend(nodes)
         self.graph.initializer.extend(kept)
         self.constants = {tensor.name: tensor for tensor in self.graph.initializer}
-
-
-def _shape(value: Any) -> list[Any]:
-    """Axes of an onnx.ValueInfoProto; none where there is no value."""
-    return list(value.type.tensor_type.shape.dim) if value is not None else []
 
 
 def quantise_columns(

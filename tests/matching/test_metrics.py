@@ -158,6 +158,15 @@ def test_wilson_textbook_value():
         metrics.wilson(3, 2)
 
 
+@pytest.mark.parametrize(("hits", "count"), [(0, 2000), (3, 2000), (40, 2000), (1, 7), (7, 7)])
+def test_wilson_formula(hits, count):
+    """Wilson 1927, for few hits, for none and for all."""
+    share, square = hits / count, 1.959964**2 / count
+    centre = (share + square / 2) / (1 + square)
+    half = 1.959964 / (1 + square) * np.sqrt(share * (1 - share) / count + square / (4 * count))
+    assert metrics.wilson(hits, count) == pytest.approx((centre - half, centre + half), abs=1e-6)
+
+
 def test_bootstrap_covers_and_repeats():
     values = np.random.default_rng(1).normal(size=400)
     low, high = metrics.bootstrap(lambda rows: values[rows].mean(), 400, resamples=400)
