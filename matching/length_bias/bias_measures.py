@@ -14,6 +14,7 @@ from matching.length_bias.length_divergence import pairwise, word_counts
 from mobilebert_runtime.tokenizer import Pair
 
 FOLDS = 5
+DRAWS = 100  # of errors that lengths have no part in
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,13 @@ def length_features(pairs: Sequence[Pair]) -> np.ndarray:
 
 
 def length_probe(
-    pairs: Sequence[Pair], labels: np.ndarray, probabilities: np.ndarray, threshold: float, seed: int = 0
+    pairs: Sequence[Pair],
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    threshold: float,
+    seed: int = 0,
+    *,
+    draws: int = DRAWS,
 ) -> dict[str, Any]:
     """Can a classifier that sees lengths alone predict a matcher's residual errors?
 
@@ -81,8 +88,9 @@ def length_probe(
     - `error`: is the pair an error? Above chance also for a fair matcher, where some lengths are harder;
     - `false_negative`: is an error a false negative, not a false positive? The sign of the residual: what a
       matcher does that says "different" because the lengths differ;
-    - `label`: the label itself. The reference for `false_negative`: where lengths give the labels of a
-      set away, a matcher blind to lengths has more false negatives where there are more positives.
+    - `label`: the label itself. Where lengths give the labels of a set away, a matcher blind to lengths has
+      more false negatives where there are more positives. `length_blind` says what `false_negative` is then:
+      the same probe on as many errors of each label, drawn from all pairs of that label alike.
 
     The probe is logistic regression on standardised features. Against gradient boosting, on 1,200 errors of
     QQP's lengths: alike false alarms without a bias, and with one a higher AUC at a third of the time.
@@ -92,12 +100,14 @@ def length_probe(
         labels: (N,) 0 or 1.
         probabilities: (N,) of label 1.
         threshold: the prediction is 1 from this probability on.
-        seed: of the folds.
+        seed: of the folds, and of the draws.
+        draws: of errors for `length_blind`.
 
     Returns:
         Question → `pairs` asked about, `positives` among them, `auc`, its 95% `interval` (DeLong), and
         `at_chance`: the interval does not lie above 0.5. Below it is no knowledge either, for the probe
         learned the sign on other folds. The last three are None with fewer than `FOLDS` pairs of a class.
+        `length_blind` → `auc`, the mean over the draws, and `interval`, in which 95% of them lie; None as above.
 
     Raises:
         DataError: arrays of different lengths, or other labels; or a text without words.
@@ -114,7 +124,32 @@ def length_probe(
         "error": _probe(features, wrong, seed),
         "false_negative": _probe(features[wrong], labels[wrong] == 1, seed),
         "label": _probe(features, labels == 1, seed),
+        "length_blind": _length_blind(features, labels, np.bincount(labels[wrong], minlength=2), seed, draws),
     }
+
+
+def _length_blind(
+    features: np.ndarray, labels: np.ndarray, errors: np.ndarray, seed: int, draws: int
+) -> dict[str, Any]:
+    """What the probe says of which errors are false negatives, where lengths have no part in an error.
+
+    Args:
+        features: (N, 6) of all pairs.
+        labels: (N,) 0 or 1.
+        errors: (2,) of each label.
+        seed: of the draws and of the folds.
+        draws: how many sets of errors.
+    """
+    if errors.min() < FOLDS or not draws:
+        return {"auc": None, "interval": None}
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(draws):
+        drawn = [rng.choice(np.flatnonzero(labels == label), errors[label], replace=False) for label in (0, 1)]
+        rows = np.concatenate(drawn)
+        found.append(_probe(features[rows], labels[rows] == 1, seed)["auc"])
+    low, high = np.quantile(found, (0.025, 0.975))
+    return {"auc": float(np.mean(found)), "interval": (float(low), float(high))}
 
 
 def _probe(features: np.ndarray, target: np.ndarray, seed: int) -> dict[str, Any]:

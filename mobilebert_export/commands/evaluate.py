@@ -84,6 +84,7 @@ def _print(record: dict[str, Any], console: Console) -> None:
     for question, meaning in (
         ("error", "which pairs are errors"),
         ("false_negative", "which errors are false negatives"),
+        ("length_blind", "... of errors that lengths have no part in"),
         ("label", "the labels themselves"),
     ):
         answers = (found["length_probe"][question] for found in tests.values())

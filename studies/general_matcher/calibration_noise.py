@@ -65,6 +65,8 @@ def drawn(labels: np.ndarray, values: np.ndarray, test_labels: np.ndarray, test_
     """Figures of the error on test pairs (M,) over draws of the pairs (N,) that are fitted on."""
     errors = calibration_errors(labels, values, test_labels, test_values)
     all_fitted = calibrated(labels, values, test_values, len(labels))
+    own = calibrated(labels, values, values, len(labels))
+    ideal = calibration_errors(own, values, all_fitted, test_values, drawn_labels=True)
     return {
         "pairs": len(labels),
         "test_pairs": len(test_labels),
@@ -73,18 +75,40 @@ def drawn(labels: np.ndarray, values: np.ndarray, test_labels: np.ndarray, test_
         f"share_within_{ASKED}": round(float((errors <= ASKED).mean()), 3),
         "fitted_on_all": round(expected_calibration_error(test_labels.astype(int), all_fitted), 4),
         "of_true_probabilities": error_by_chance(all_fitted)[0],
+        "of_a_logistic_curve": {
+            "mean": round(float(ideal.mean()), 4),
+            f"share_within_{ASKED}": round(float((ideal <= ASKED).mean()), 3),
+        },
     }
 
 
 def calibration_errors(
-    labels: np.ndarray, values: np.ndarray, test_labels: np.ndarray, test_values: np.ndarray
+    labels: np.ndarray,
+    values: np.ndarray,
+    test_labels: np.ndarray,
+    test_values: np.ndarray,
+    *,
+    drawn_labels: bool = False,
 ) -> np.ndarray:
-    """Expected calibration error of each draw, (`DRAWS`,), of labels and log-odds."""
+    """Expected calibration error of each draw, (`DRAWS`,), of labels and log-odds.
+
+    Args:
+        labels: (N,) of the pairs to fit on, 0 or 1.
+        values: (N,) their log-odds.
+        test_labels: (M,) of the pairs to judge on.
+        test_values: (M,) their log-odds.
+        drawn_labels: both labels are probabilities, from which each draw takes its labels: what a
+            calibration of the right form would show.
+    """
     draw, errors = np.random.default_rng(0), []
     for _ in range(DRAWS):
         fitted = draw.permutation(len(labels))[:CALIBRATED_ON]
-        found = calibrated(labels[fitted], values[fitted], test_values)
-        errors.append(expected_calibration_error(test_labels.astype(int), found))
+        own, judged = labels[fitted], test_labels
+        if drawn_labels:
+            own = (draw.random(len(own)) < own).astype(float)
+            judged = (draw.random(len(judged)) < judged).astype(float)
+        found = calibrated(own, values[fitted], test_values)
+        errors.append(expected_calibration_error(judged.astype(int), found))
     return np.array(errors)
 
 

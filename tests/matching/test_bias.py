@@ -70,7 +70,7 @@ def test_the_probe_is_at_chance_for_errors_that_lengths_do_not_cause():
     for seed in range(10):
         rng, pairs, _, labels = world(seed, 600)
         wrong = rng.random(len(pairs)) < 0.2
-        found = length_probe(pairs, labels, np.where(wrong, 1 - labels, labels), 0.5)
+        found = length_probe(pairs, labels, np.where(wrong, 1 - labels, labels), 0.5, draws=0)
         for question in above:
             above[question] += not found[question]["at_chance"]
     assert max(above.values()) <= 2  # 2.5% expected of each; three or more of 10: 1 in 600
@@ -88,6 +88,26 @@ def test_the_probe_finds_a_matcher_that_leans_on_lengths():
         wrong = labels != (probabilities >= 0.5)
         assert found["error"]["positives"] == found["false_negative"]["pairs"] == wrong.sum()
         assert found["false_negative"]["positives"] == (wrong & (labels == 1)).sum()
+
+
+def test_where_lengths_give_labels_away_errors_blind_to_lengths_are_told_apart_as_the_draws_say():
+    inside, above, leaning = 0, 0, []
+    for seed in range(6):
+        rng, pairs, lengths, _ = world(seed, 1200)
+        labels = (rng.random(len(pairs)) < 1 / (1 + np.exp((26 - lengths.sum(1)) / 12))).astype(int)
+        wrong = rng.random(len(pairs)) < np.where(labels == 1, 0.25, 0.15)
+        found = length_probe(pairs, labels, np.where(wrong, 1 - labels, labels), 0.5, seed, draws=40)
+        blind, (low, high) = found["length_blind"]["auc"], found["length_blind"]["interval"]
+        assert abs(blind - found["label"]["auc"]) < 0.04  # both are what lengths know of the labels
+        above += not found["false_negative"]["at_chance"]
+        inside += low <= found["false_negative"]["auc"] <= high
+        # A matcher that misses the shorter half of what is the same, and takes the longer half of what is not for it.
+        leans = (lengths.sum(1) < 26) == (labels == 1)
+        found = length_probe(pairs, labels, np.where(wrong & leans, 1 - labels, labels), 0.5, seed, draws=40)
+        leaning.append(found["false_negative"]["auc"] > found["length_blind"]["interval"][1])
+    assert above == 6  # though lengths have no part in them
+    assert inside >= 4  # 95% expected; three or fewer of six: 1 in 400
+    assert all(leaning)
 
 
 def test_the_interval_holds_the_auc_of_scores_it_was_made_from():
@@ -109,6 +129,7 @@ def test_the_threshold_is_the_matchers():
         "interval": None,
         "at_chance": None,
     }
+    assert found["length_blind"] == {"auc": None, "interval": None}
 
 
 def test_arrays_of_different_lengths_are_refused():

@@ -48,11 +48,14 @@ def test_calibration_of_true_log_odds_leaves_what_chance_does():
     assert found["mean"] == pytest.approx(errors.mean(), abs=1e-4)
     assert found["share_within_0.03"] == pytest.approx((errors <= 0.03).mean(), abs=1e-3)
     assert found["fitted_on_all"] < found["mean"], "more pairs fit better"
+    # These labels are of the right form, so that labels drawn from the fitted curve show the same.
+    assert found["of_a_logistic_curve"]["mean"] == pytest.approx(found["mean"], abs=0.004)
     # Half the slope is put right, a mixture of two slopes is not.
     halved = drawn(labels[:2275], truth[:2275] / 2, labels[2275:], truth[2275:] / 2)
     assert halved["mean"] == pytest.approx(found["mean"], abs=1e-3)
     wrong = drawn(labels[:2275], truth[:2275], labels[2275:], truth[2275:] * np.tile([0.2, 3], 900)[:1725])
     assert wrong["mean"] > found["mean"] + 0.02
+    assert wrong["of_a_logistic_curve"]["mean"] < wrong["mean"] - 0.02, "the form is at fault, not the number of pairs"
 
 
 def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores():
