@@ -107,7 +107,7 @@ def length_probe(
         Question → `pairs` asked about, `positives` among them, `auc`, its 95% `interval` (DeLong), and
         `at_chance`: the interval does not lie above 0.5. Below it is no knowledge either, for the probe
         learned the sign on other folds. The last three are None with fewer than `FOLDS` pairs of a class.
-        `length_blind` → `auc`, the mean over the draws, and `interval`, in which 95% of them lie; None as above.
+        `length_blind` → `auc`, the mean over the draws, and `interval`, which holds 95% of them; None as above.
 
     Raises:
         DataError: arrays of different lengths, or other labels; or a text without words.
@@ -145,8 +145,9 @@ def _length_blind(
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(draws):
-        drawn = [rng.choice(np.flatnonzero(labels == label), errors[label], replace=False) for label in (0, 1)]
-        rows = np.concatenate(drawn)
+        rows = np.concatenate(
+            [rng.choice(np.flatnonzero(labels == label), errors[label], replace=False) for label in (0, 1)]
+        )
         found.append(_probe(features[rows], labels[rows] == 1, seed)["auc"])
     low, high = np.quantile(found, (0.025, 0.975))
     return {"auc": float(np.mean(found)), "interval": (float(low), float(high))}

@@ -76,7 +76,8 @@ def _probe(records: ShipRecords) -> Iterator[tuple[str, str]]:
             shown = f"AUC {answer['auc']:.3f}, {'at chance' if answer['at_chance'] else 'not at chance'}"
             blind = found["length_probe"].get("length_blind") if question == "false_negative" else None
             if blind and blind["auc"] is not None:
-                shown += f"; {with_interval(blind['auc'], blind['interval'], 3)} of errors that lengths have no part in"
+                by_chance = with_interval(blind["auc"], blind["interval"], 3)
+                shown += f"; {by_chance} of errors that lengths have no part in"
         yield f"{name}: lengths predict which {what}, adversarial test", shown
 
 

@@ -101,7 +101,7 @@ def test_where_lengths_give_labels_away_errors_blind_to_lengths_are_told_apart_a
         assert abs(blind - found["label"]["auc"]) < 0.04  # both are what lengths know of the labels
         above += not found["false_negative"]["at_chance"]
         inside += low <= found["false_negative"]["auc"] <= high
-        # A matcher that misses the shorter half of what is the same, and takes the longer half of what is not for it.
+        # A matcher that calls short texts different and long ones the same.
         leans = (lengths.sum(1) < 26) == (labels == 1)
         found = length_probe(pairs, labels, np.where(wrong & leans, 1 - labels, labels), 0.5, seed, draws=40)
         leaning.append(found["false_negative"]["auc"] > found["length_blind"]["interval"][1])

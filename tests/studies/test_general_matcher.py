@@ -55,7 +55,7 @@ def test_calibration_of_true_log_odds_leaves_what_chance_does():
     assert halved["mean"] == pytest.approx(found["mean"], abs=1e-3)
     wrong = drawn(labels[:2275], truth[:2275], labels[2275:], truth[2275:] * np.tile([0.2, 3], 900)[:1725])
     assert wrong["mean"] > found["mean"] + 0.02
-    assert wrong["of_a_logistic_curve"]["mean"] < wrong["mean"] - 0.02, "the form is at fault, not the number of pairs"
+    assert wrong["of_a_logistic_curve"]["mean"] < wrong["mean"] - 0.02, "the form is at fault"
 
 
 def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores():
