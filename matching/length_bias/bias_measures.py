@@ -107,7 +107,7 @@ def length_probe(
         Question → `pairs` asked about, `positives` among them, `auc`, its 95% `interval` (DeLong), and
         `at_chance`: the interval does not lie above 0.5. Below it is no knowledge either, for the probe
         learned the sign on other folds. The last three are None with fewer than `FOLDS` pairs of a class.
-        `length_blind` → `auc`, the mean over the draws, and `interval`, which holds 95% of them; None as above.
+        `length_blind` → `auc`, the mean over the draws, and `interval` with 95% of them; None as above.
 
     Raises:
         DataError: arrays of different lengths, or other labels; or a text without words.

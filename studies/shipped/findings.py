@@ -70,12 +70,13 @@ def _probe(records: ShipRecords) -> Iterator[tuple[str, str]]:
     questions = {"error": "pairs are errors", "false_negative": "errors are false negatives"}
     for name, (question, what) in product(STUDENTS, questions.items()):
         found = records.test(name, part="adversarial")
-        answer = found["length_probe"][question] if found else None
+        probe = found["length_probe"] if found else {}
+        answer = probe.get(question)
         shown = NONE
         if answer is not None and answer["auc"] is not None:
             shown = f"AUC {answer['auc']:.3f}, {'at chance' if answer['at_chance'] else 'not at chance'}"
-            blind = found["length_probe"].get("length_blind") if question == "false_negative" else None
-            if blind and blind["auc"] is not None:
+            blind = probe.get("length_blind")  # of older records and other questions: none
+            if question == "false_negative" and blind and blind["auc"] is not None:
                 by_chance = with_interval(blind["auc"], blind["interval"], 3)
                 shown += f"; {by_chance} of errors that lengths have no part in"
         yield f"{name}: lengths predict which {what}, adversarial test", shown
