@@ -75,7 +75,7 @@ def _probe(records: ShipRecords) -> Iterator[tuple[str, str]]:
         shown = NONE
         if answer is not None and answer["auc"] is not None:
             shown = f"AUC {answer['auc']:.3f}, {'at chance' if answer['at_chance'] else 'not at chance'}"
-            blind = probe.get("length_blind")  # of older records and other questions: none
+            blind = probe.get("length_blind")  # not in older records
             if question == "false_negative" and blind and blind["auc"] is not None:
                 by_chance = with_interval(blind["auc"], blind["interval"], 3)
                 shown += f"; {by_chance} of errors that lengths have no part in"
