@@ -120,11 +120,12 @@ def length_probe(
         )
     features = length_features(pairs)
     wrong = labels != (probabilities >= threshold)
+    errors = np.array([int((wrong & (labels == label)).sum()) for label in (0, 1)])
     return {
         "error": _probe(features, wrong, seed),
         "false_negative": _probe(features[wrong], labels[wrong] == 1, seed),
         "label": _probe(features, labels == 1, seed),
-        "length_blind": _length_blind(features, labels, np.bincount(labels[wrong], minlength=2), seed, draws),
+        "length_blind": _length_blind(features, labels, errors, seed, draws),
     }
 
 
