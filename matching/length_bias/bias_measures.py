@@ -120,34 +120,35 @@ def length_probe(
         )
     features = length_features(pairs)
     wrong = labels != (probabilities >= threshold)
-    errors = np.array([int((wrong & (labels == label)).sum()) for label in (0, 1)])
     return {
         "error": _probe(features, wrong, seed),
         "false_negative": _probe(features[wrong], labels[wrong] == 1, seed),
         "label": _probe(features, labels == 1, seed),
-        "length_blind": _length_blind(features, labels, errors, seed, draws),
+        "length_blind": _length_blind(features, labels, wrong, seed, draws),
     }
 
 
 def _length_blind(
-    features: np.ndarray, labels: np.ndarray, errors: np.ndarray, seed: int, draws: int
+    features: np.ndarray, labels: np.ndarray, wrong: np.ndarray, seed: int, draws: int
 ) -> dict[str, Any]:
     """What the probe says of which errors are false negatives, where lengths have no part in an error.
 
     Args:
         features: (N, 6) of all pairs.
         labels: (N,) 0 or 1.
-        errors: (2,) of each label.
+        wrong: (N,) which pairs are errors: of each label as many are drawn.
         seed: of the draws and of the folds.
         draws: how many sets of errors.
     """
-    if errors.min() < FOLDS or not draws:
+    pairs = [np.flatnonzero(labels == label) for label in (0, 1)]
+    errors = [int(wrong[own].sum()) for own in pairs]
+    if min(errors) < FOLDS or not draws:
         return {"auc": None, "interval": None}
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(draws):
         rows = np.concatenate(
-            [rng.choice(np.flatnonzero(labels == label), errors[label], replace=False) for label in (0, 1)]
+            [rng.choice(own, count, replace=False) for own, count in zip(pairs, errors, strict=True)]
         )
         found.append(_probe(features[rows], labels[rows] == 1, seed)["auc"])
     low, high = np.quantile(found, (0.025, 0.975))
