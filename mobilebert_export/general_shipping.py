@@ -40,7 +40,7 @@ from distill.general.teachers import (
     write_shards,
 )
 from distill.general.texts import CORPORA, source_files, write_own_texts, write_sentences, write_texts
-from distill.general.train_head import HEAD_FILE, QUESTIONS, STATEMENTS, HeadConfig, write_matcher
+from distill.general.train_head import HEAD_FILE, HeadConfig, Weights, write_matcher
 from distill.general.train_students import StudentConfig, TrainingConfig, train_students
 from distill.general.train_trunk import TrunkConfig, train_trunk
 from distill.general.trainable_grids import Layers
@@ -85,8 +85,8 @@ class GeneralRecipe:
     mined: int = 9000
     alike: int = 10_000
     epochs: int = 6
-    statements: tuple[float, float, float] = STATEMENTS  # weights of the three cosines in statements
-    questions: tuple[float, float, float] = QUESTIONS  # and where both texts ask
+    statements: Weights = (1.0, 0.2, 0.3, 0.6)  # of the four cosines in statements
+    questions: Weights = (1.0, 0.0, 0.0, 0.0)  # and where both texts ask
     rare: bool = False  # rare tokens count more in the mean of the embedding output
     penalty: float = 1.0  # share of the trained penalty of nearly equal texts
 
@@ -99,10 +99,10 @@ RECIPES = {
         on_the_fly_rate=5e-4,
         minilm=0.5,
         joint=0.4,
-        statements=(1.0, 0.3, 0.3),
-        questions=(1.0, 0.5, -0.3),
+        statements=(1.0, 0.3, 0.3, 0.4),
+        questions=(1.0, 0.5, -0.3, 1.0),
         rare=True,
-        penalty=0.6,
+        penalty=0.7,
     ),
 }
 

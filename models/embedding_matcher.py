@@ -102,9 +102,14 @@ class EmbeddingMatcher(nn.Module):
 class AlignmentHead(nn.Module):
     """Logit that two texts say the same, from the tokens and token states of both; symmetric in the two.
 
-    Three cosines (of the mean of the last states, of [CLS], of the mean of the embedding output) rank pairs,
-    weighed otherwise for questions than for statements: words that two questions share are often those of
-    their form. Of texts that share nearly all of their tokens the cosines say little: there, every token
+    Four cosines (of the mean of the last states, of [CLS], of the mean of the embedding output, and of each
+    token's last state with the nearest of the other text, their mean) rank pairs, weighed otherwise for
+    questions than for statements: words that two questions share are often those of their form. So where
+    most tokens of two questions have a near partner half of the layers up, what is left between them counts
+    for more. The last of them is BERTScore (Zhang et al. 2020, section 3), a plain mean of precision and
+    recall.
+
+    Of texts that share nearly all of their tokens the cosines say little: there, every token
     looks for its best partner in the other text, in three spaces: by itself, by itself and its context, and
     with its two neighbours. What stays without a partner is weighed by how much that token matters, and
     lowers the logit. Equal texts get the highest logit there is. Question marks are passed by.
@@ -137,8 +142,10 @@ class AlignmentHead(nn.Module):
         self.none, self.deepest = NONE, DEEPEST
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.shift = nn.Parameter(torch.tensor(-7.0))
-        # Of the three cosines, in statements and in questions: chosen on dev pairs, not learned.
-        self.cosines = nn.Parameter(torch.tensor([[1.0, 0.0, 0.0]] * 2), requires_grad=False)
+        # Of the four cosines, in statements and in questions: chosen on dev pairs, not learned.
+        self.cosines = nn.Parameter(torch.tensor([[1.0, 0.0, 0.0, 0.0]] * 2), requires_grad=False)
+        # How much the distance of two questions counts, and by how much more from which overlap on.
+        self.overlap = nn.Parameter(torch.tensor([1.0, 0.0, 1.0]), requires_grad=False)
         self.question_mark = nn.Parameter(torch.tensor([-1.0, 0.0]), requires_grad=False)
         self.share = nn.Parameter(torch.tensor(1.0), requires_grad=False)  # of the penalty
         self.rarity = None
@@ -154,9 +161,12 @@ class AlignmentHead(nn.Module):
         questions = (marks * (1 - types)).amax(1) * (marks * types).amax(1)  # (B,), 1 where both texts ask
         mask = mask - marks
         first, second = mask * (1 - types), mask * types
-        cosine = self._cosine(embedded, last, first, second, begins, questions)
         other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
-        lack = self._lack(embedded, middle, last, mask, types, other)
+        apart = (other - 1) * 4  # keeps tokens of the same text out of reach: cosines are at least -1
+        each = (first / _count(first) + second / _count(second)) / 2  # each text counts half
+        nearest = (_best(_products(unit(last)), apart) * each).sum(1)
+        cosine = self._cosine(embedded, last, first, second, nearest, begins, questions)
+        lack = self._lack(embedded, middle, last, mask, types, apart)
         weight = F.softplus(self.matter(torch.cat([embedded, last], -1)))
         one, two = _summary(lack, weight, first), _summary(lack, weight, second)
         far = torch.stack([1 - cosine, (1 - cosine).square()], 1)
@@ -165,12 +175,15 @@ class AlignmentHead(nn.Module):
         penalty = F.softplus(self.mix(features)) - F.softplus(self.mix(torch.zeros_like(features)))
         counts = self.share * nearly_same_tokens(ids, first, second, other, self.none)
         penalty = self.deepest * torch.tanh(F.relu(penalty)[:, 0] / self.deepest)
+        least, slope, start = self.overlap
+        overlap = (_best(_products(unit(middle)), apart) * each).sum(1)
+        cosine = 1 - (1 - cosine) * (1 + questions * (least - 1 + slope * F.relu(overlap - start)))
         return self.scale.abs() * cosine + self.shift - counts * penalty
 
     def weigh_cosines(
         self, statements: tuple[float, ...], questions: tuple[float, ...], mark: int | None
     ) -> None:
-        """Set the weights of the three cosines.
+        """Set the weights of the four cosines.
 
         Args:
             statements: of two texts of which one at least holds no question mark.
@@ -181,6 +194,15 @@ class AlignmentHead(nn.Module):
             self.cosines.copy_(torch.tensor([statements, questions]))
             # In two digits: files of weights are in float16, which holds whole numbers up to 2,048.
             self.question_mark.copy_(torch.tensor([-1, 0] if mark is None else divmod(mark, DIGIT)))
+
+    def weigh_overlap(self, least: float, slope: float, start: float) -> None:
+        """Let the distance 1 − cosine of two questions count `least` + `slope` · (overlap − `start`) times.
+
+        The overlap is the mean cosine of each token with the nearest of the other text, half of the layers
+        up; below `start` the distance counts `least` times.
+        """
+        with torch.no_grad():
+            self.overlap.copy_(torch.tensor([least, slope, start]))
 
     def weigh_rare_tokens(self) -> nn.Linear:
         """Let rare tokens count more in the mean of the embedding output; returns `rarity`, all ones."""
@@ -194,16 +216,24 @@ class AlignmentHead(nn.Module):
         return _equal(ids, DIGIT * self.question_mark[0] + self.question_mark[1])
 
     def _cosine(
-        self, embedded: Tensor, last: Tensor, first: Tensor, second: Tensor, begins: Tensor, questions: Tensor
+        self,
+        embedded: Tensor,
+        last: Tensor,
+        first: Tensor,
+        second: Tensor,
+        nearest: Tensor,
+        begins: Tensor,
+        questions: Tensor,
     ) -> Tensor:
-        """Weighed mean of the three cosines, (B,)."""
+        """Weighed mean of the four cosines, (B,)."""
         rare = 1 if self.rarity is None else F.relu(self.rarity(embedded))[..., 0].square() + COMMON
         pairs = (
             (pooled(last, first), pooled(last, second)),
             (last[:, 0], (last * begins[..., None]).sum(1)),
             (pooled(embedded, first * rare), pooled(embedded, second * rare)),
         )
-        found = torch.stack([(unit(a) * unit(b)).sum(-1) for a, b in pairs], 1)
+        means = [(unit(a) * unit(b)).sum(-1) for a, b in pairs]
+        found = torch.stack([*means, nearest], 1)
         weights = self.cosines[0] + questions[:, None] * (self.cosines[1] - self.cosines[0])
         # Where a weight is below 0, texts alike in meaning but not in words would be above equal ones.
         return ((found * weights).sum(1) / weights.sum(1)).clamp(max=1.0)
@@ -222,15 +252,14 @@ class AlignmentHead(nn.Module):
             self.shift.add_(offset)
 
     def _lack(
-        self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor, other: Tensor
+        self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor, apart: Tensor
     ) -> Tensor:
         """By how much each token's best partner in the other text misses it, (B, S, spaces)."""
         alone = _products(unit(self.alone(embedded)))
         context = _products(unit(self.context(torch.cat([middle, last], -1))))
         near = _products(unit(self._with_neighbours(embedded, mask, types)))
-        out_of_reach = (other - 1) * 4
         spaces = (alone, (alone + context) / 2, near)
-        return torch.stack([F.relu(1 - (space + out_of_reach).amax(2)) for space in spaces], 2)
+        return torch.stack([F.relu(1 - _best(space, apart)) for space in spaces], 2)
 
     def _with_neighbours(self, embedded: Tensor, mask: Tensor, types: Tensor) -> Tensor:
         """Each token beside the one before and the one after it in its own text, (B, S, WIDTH)."""
@@ -260,7 +289,7 @@ def nearly_same_tokens(
 
 def pooled(states: Tensor, mask: Tensor) -> Tensor:
     """Mean over the tokens of `mask`: (B, S, H) and (B, S) → (B, H)."""
-    return (states * mask[..., None]).sum(1) / mask.sum(1).clamp(min=1.0)[:, None]
+    return (states * mask[..., None]).sum(1) / _count(mask)
 
 
 def unit(x: Tensor) -> Tensor:
@@ -275,6 +304,16 @@ def _equal(one: Tensor, other: Tensor) -> Tensor:
 
 def _products(vectors: Tensor) -> Tensor:
     return vectors @ vectors.transpose(1, 2)
+
+
+def _count(mask: Tensor) -> Tensor:
+    """How many tokens there are, at least 1: (B, S) → (B, 1)."""
+    return mask.sum(1, keepdim=True).clamp(min=1.0)
+
+
+def _best(products: Tensor, apart: Tensor) -> Tensor:
+    """The largest product of each token with one of the other text, (B, S, S) twice → (B, S)."""
+    return (products + apart).amax(2)
 
 
 def _summary(lack: Tensor, weight: Tensor, mask: Tensor) -> Tensor:

@@ -264,8 +264,16 @@ def _empty_model(
         return build(config, "pair_classifier", cast(int, num_labels), seed)
     rows = tensors["classifier.weight"].shape[0] if "classifier.weight" in tensors else 2
     model = build(config, head, rows, seed)
-    if isinstance(model, EmbeddingMatcher) and "head.rarity.weight" in tensors:
-        model.head.weigh_rare_tokens()
+    if isinstance(model, EmbeddingMatcher):
+        if "head.rarity.weight" in tensors:
+            model.head.weigh_rare_tokens()
+        cosines = tensors.get("head.cosines")
+        if cosines is not None and cosines.shape == (
+            2,
+            3,
+        ):  # written before there were the fourth and overlap
+            tensors["head.cosines"] = torch.cat([cosines, torch.zeros(2, 1)], 1)
+            tensors["head.overlap"] = model.head.overlap.detach()
     return model
 
 

@@ -49,9 +49,10 @@ from models.layers import encoder_of
 
 # A teacher's cosine at which two texts are as likely to say the same as not, and how sharply.
 EVEN, SHARPNESS = 0.75, 14.0
-# Weights of the cosines of the vectors, of [CLS] and of the embedding output while the head is trained, and
-# matcher-open-m's after it; chosen on dev pairs, by studies.general_matcher.pair_decision.
-STATEMENTS, QUESTIONS = (1.0, 0.1, 0.2), (1.0, 0.5, -0.1)
+# Weights of the cosines of the vectors, of [CLS], of the embedding output and of nearest tokens while the
+# head is trained. Those after it are chosen on dev pairs, by studies.general_matcher.pair_decision.
+STATEMENTS, QUESTIONS = (1.0, 0.1, 0.2, 0.0), (1.0, 0.5, -0.1, 0.0)
+OVERLAP = (0.85, 6.0, 0.78)  # `AlignmentHead.weigh_overlap`, after the training
 SMOOTH = 0.03  # of the labels of made pairs
 RATE, BATCH = 2e-3, 64
 LOOKED_AT = 30  # pairs for each that is wanted of those that differ in few tokens
@@ -59,6 +60,7 @@ KEPT_BACK = 8  # one pair in so many fits the temperature, and the logits' offse
 EDITED = 60_000  # texts at most that are edited
 RIDGE = 1.0  # of the fit of tokens' rarity
 HEAD_FILE = "head.json"
+Weights = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,9 @@ class HeadConfig:
     alike: int = 0  # further mined pairs that share nearly all tokens, at most
     teacher: str = "mpnet"  # whose cosine is the mined pairs' soft label
     epochs: int = 6  # passes over the pairs
-    statements: tuple[float, float, float] = STATEMENTS  # weights of the cosines after the training
-    questions: tuple[float, float, float] = QUESTIONS
+    statements: Weights = STATEMENTS  # of the cosines after the training
+    questions: Weights = QUESTIONS
+    overlap: tuple[float, float, float] = OVERLAP  # how much the distance of two questions counts
     rare: bool = False  # rare tokens count more in the mean of the embedding output, after the training
     penalty: float = 1.0  # share of the penalty that is kept after the training
     eight_bit: bool = False  # write the weights in eight bits
@@ -112,11 +115,12 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
     fitted = np.arange(len(places)) % KEPT_BACK > 0
     train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)
     model.head.weigh_cosines(config.statements, config.questions, mark)
+    model.head.weigh_overlap(*config.overlap)
     if config.rare:
         fit_rarity(model.head, states)
     model.head.share.data.fill_(config.penalty)
     rest = head_logits(model.head, states, *places[~fitted].T)
-    offset = best_offset(rest, pairs.targets[~fitted]) if config.penalty < 1 else 0.0
+    offset = best_offset(rest, pairs.targets[~fitted])
     model.head.rescale(1.0, offset)
     temperature = best_temperature(rest + offset, pairs.targets[~fitted])
     settings = MatcherSettings(threshold=0.5, temperature=temperature)
@@ -161,7 +165,8 @@ def best_temperature(logits: np.ndarray, goals: np.ndarray) -> float:
 def best_offset(logits: np.ndarray, goals: np.ndarray) -> float:
     """What is added to the logits, beside a temperature, for the best likelihood of `goals` (Platt 1999).
 
-    A penalty that is kept in part alone leaves logits too high: without this, nearly equal texts would pass.
+    Other cosines than those of the training, and a penalty that is kept in part alone, leave the logits too
+    high or too low.
     """
 
     def loss(values: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Dev figures of a matcher's decision with other weights of the cosines and another reach of the penalty.
+"""Dev figures of a matcher's decision with other weights of the cosines, overlap and reach of the penalty.
 
     python -m studies.general_matcher.pair_decision runs/general/open-m --out pair_decision-m.json
 
@@ -7,7 +7,7 @@ The head's trained parts stay as `distill.general.train_head` leaves them. Decis
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ from distill.general.edits import edited
 from distill.general.heads import TokenStates, head_logits, pair_states
 from distill.general.minimal_pairs import MadePair, generate
 from distill.general.teachers import read_texts
-from distill.general.train_head import EDITED, QUESTIONS, STATEMENTS
+from distill.general.train_head import EDITED, OVERLAP, QUESTIONS, STATEMENTS, Weights
 from distill.general.trunk import held
 from mobilebert_export.general_shipping import RECIPES
 from mobilebert_runtime.files import write_json
@@ -37,10 +37,11 @@ NO_MARKS = "qqp_dev without ?"
 
 @dataclass(frozen=True)
 class Variant:
-    """Weights of the cosines (vectors, [CLS], embedding output), and the penalty's reach."""
+    """Weights of the cosines (vectors, [CLS], embedding output, nearest tokens), and the penalty's reach."""
 
-    statements: tuple[float, float, float] = STATEMENTS
-    questions: tuple[float, float, float] = QUESTIONS
+    statements: Weights
+    questions: Weights
+    overlap: tuple[float, float, float] = OVERLAP  # how much the distance of two questions counts
     none: float = NONE  # tokens that only one text has from which on there is no penalty
     deepest: float = DEEPEST  # logits of the largest penalty
     share: float = 1.0  # of the trained penalty
@@ -48,34 +49,40 @@ class Variant:
     rare: bool = True  # rare tokens count more in the embedding output's mean, where the head knows them
 
 
-MEAN_ALONE = (1.0, 0.0, 0.0)
-CLS = (1.0, 0.3, 0.0)
-OF_S = RECIPES["matcher-open-s"]
+FLAT = (1.0, 0.0, 1.0)  # an overlap that counts for nothing
+MEAN_ALONE = (1.0, 0.0, 0.0, 0.0)
+CLS = (1.0, 0.3, 0.0, 0.0)
+OVERLAPS = ((1.0, 6.0, 0.78), (0.85, 5.0, 0.78), (0.85, 6.0, 0.8), (0.8, 6.0, 0.78))
+M, S = RECIPES["matcher-open-m"], RECIPES["matcher-open-s"]
+OF_M = Variant(M.statements, M.questions, share=M.penalty)
+OF_S = Variant(S.statements, S.questions, share=S.penalty)
+BEFORE_S = Variant((1.0, 0.3, 0.3, 0.0), (1.0, 0.5, -0.3, 0.0), FLAT, share=0.6)
 VARIANTS = (
-    Variant(MEAN_ALONE, share=0.0, marks_read=True),
-    Variant(CLS, share=0.0, marks_read=True),
-    Variant(CLS, marks_read=True),
-    Variant(MEAN_ALONE, MEAN_ALONE, share=0.0),
-    Variant(MEAN_ALONE, MEAN_ALONE),
-    Variant(CLS, CLS),
-    Variant(STATEMENTS, STATEMENTS),
-    Variant(QUESTIONS, QUESTIONS),
-    Variant(statements=(1.0, 0.1, 0.1)),
-    Variant(statements=(1.0, 0.1, 0.3)),
-    Variant(questions=(1.0, 0.5, 0.0)),
-    Variant(questions=(1.0, 0.5, -0.2)),
-    Variant(),
-    Variant(none=3.0),
-    Variant(none=4.0),
-    Variant(deepest=1.5),
-    Variant(deepest=3.5),
-    Variant(deepest=10.0),
-    *(Variant(OF_S.statements, OF_S.questions, share=share) for share in (1.0, 0.8, 0.7, 0.6, 0.5)),
-    Variant(OF_S.statements, OF_S.questions, share=OF_S.penalty, rare=False),
-    Variant(OF_S.statements, share=OF_S.penalty),
-    Variant(questions=OF_S.questions, share=OF_S.penalty),
-    Variant((1.0, 0.3, 0.5), OF_S.questions, share=OF_S.penalty),
-    Variant(OF_S.statements, (1.0, 0.7, -0.3), share=OF_S.penalty),
+    Variant(MEAN_ALONE, MEAN_ALONE, FLAT, share=0.0, marks_read=True),
+    Variant(CLS, CLS, FLAT, share=0.0, marks_read=True),
+    Variant(CLS, CLS, FLAT, marks_read=True),
+    Variant(MEAN_ALONE, MEAN_ALONE, FLAT, share=0.0),
+    Variant(MEAN_ALONE, MEAN_ALONE, FLAT),
+    Variant(STATEMENTS, STATEMENTS, FLAT),
+    Variant(STATEMENTS, QUESTIONS, FLAT),
+    OF_M,
+    replace(OF_M, overlap=FLAT),
+    *(replace(OF_M, overlap=overlap) for overlap in OVERLAPS),
+    replace(OF_M, statements=STATEMENTS),
+    replace(OF_M, questions=QUESTIONS),
+    replace(OF_M, none=3.0),
+    replace(OF_M, none=4.0),
+    replace(OF_M, deepest=1.5),
+    replace(OF_M, deepest=3.5),
+    replace(OF_M, share=0.7),
+    BEFORE_S,
+    replace(BEFORE_S, rare=False),
+    *(replace(OF_S, share=share) for share in (1.0, 0.8, 0.7, 0.6, 0.5)),
+    replace(OF_S, overlap=FLAT),
+    *(replace(OF_S, overlap=overlap) for overlap in OVERLAPS),
+    replace(OF_S, rare=False),
+    replace(OF_S, statements=BEFORE_S.statements),
+    replace(OF_S, questions=BEFORE_S.questions),
 )
 
 
@@ -111,6 +118,7 @@ def main(
                 matcher.head.weigh_cosines(
                     variant.statements, variant.questions, None if marks_read else mark
                 )
+                matcher.head.weigh_overlap(*variant.overlap)
                 matcher.head.none, matcher.head.deepest = variant.none, variant.deepest
                 matcher.head.share.data.fill_(variant.share)
                 matcher.head.rarity = rarity if variant.rare else None

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.train_head import QUESTIONS, STATEMENTS, HeadConfig, write_matcher
+from distill.general.train_head import OVERLAP, QUESTIONS, STATEMENTS, HeadConfig, Weights, write_matcher
 from mobilebert_runtime.errors import OptionError
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
@@ -27,9 +27,15 @@ def main(
     alike: Annotated[int, Option(min=0, help="Further mined pairs that share nearly all tokens.")] = 0,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs.")] = 6,
     statements: Annotated[
-        str, Option(help="Weights of the three cosines in statements after the training, with commas.")
+        str, Option(help="Weights of the four cosines in statements after the training, with commas.")
     ] = ",".join(map(str, STATEMENTS)),
     questions: Annotated[str, Option(help="The same in questions.")] = ",".join(map(str, QUESTIONS)),
+    overlap: Annotated[
+        str,
+        Option(
+            help="How much the distance of two questions counts, by how much more, from which overlap on."
+        ),
+    ] = ",".join(map(str, OVERLAP)),
     rare: Annotated[
         bool, Option("--rare", help="Rare tokens count more in the mean of the embedding output.")
     ] = False,
@@ -49,8 +55,9 @@ def main(
         mined=mined,
         alike=alike,
         epochs=epochs,
-        statements=_three("--statements", statements),
-        questions=_three("--questions", questions),
+        statements=_weights("--statements", statements),
+        questions=_weights("--questions", questions),
+        overlap=_overlap(overlap),
         rare=rare,
         penalty=penalty,
         eight_bit=eight_bit,
@@ -61,14 +68,26 @@ def main(
     write_matcher(config, console().print)
 
 
-def _three(option: str, weights: str) -> tuple[float, float, float]:
+def _weights(option: str, given: str) -> Weights:
     try:
-        vectors, first, words = (float(weight) for weight in weights.split(","))
+        vectors, first, words, nearest = (float(weight) for weight in given.split(","))
     except ValueError as error:
-        raise OptionError(f"{option} {weights!r}: expected three numbers, as 1,0.1,0.2") from error
-    if not 0 < vectors + first + words < math.inf:
-        raise OptionError(f"{option} {weights!r}: the sum of the three must be a number above 0")
-    return vectors, first, words
+        raise OptionError(f"{option} {given!r}: expected four numbers, as 1,0.2,0.3,0.6") from error
+    if not 0 < vectors + first + words + nearest < math.inf:
+        raise OptionError(f"{option} {given!r}: the sum of the four must be a number above 0")
+    return vectors, first, words, nearest
+
+
+def _overlap(given: str) -> tuple[float, float, float]:
+    try:
+        least, slope, start = (float(part) for part in given.split(","))
+    except ValueError as error:
+        raise OptionError(f"--overlap {given!r}: expected three numbers, as 0.85,6,0.78") from error
+    if not (0 < least < math.inf and 0 <= slope < math.inf and math.isfinite(start)):
+        raise OptionError(
+            f"--overlap {given!r}: a distance counts more than 0 times, and not less from there on"
+        )
+    return least, slope, start
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import distill.general.train_trunk
 import models.presets
 from distill.general.teachers import read, read_texts
 from distill.general.texts import FEWEST
+from distill.general.train_head import OVERLAP
 from distill.general.trunk import held
 from mobilebert_export import general_shipping
 from mobilebert_export.cli import main
@@ -122,6 +123,7 @@ def decides_by_recipe(head, name):
     recipe = RECIPES[name]
     for weights, wanted in zip(head.cosines.tolist(), (recipe.statements, recipe.questions), strict=True):
         assert weights == pytest.approx(wanted, abs=1e-3)
+    assert head.overlap.tolist() == pytest.approx(OVERLAP, abs=1e-3)
     assert (head.rarity is not None) == recipe.rare
     assert float(head.share) == pytest.approx(recipe.penalty, abs=1e-3)
 
@@ -269,6 +271,7 @@ def test_recipes_are_those_of_the_recorded_runs(name):
         "alike": recipe.alike,
         "penalty": recipe.penalty,
         "statements": ",".join(f"{weight:g}" for weight in recipe.statements),
+        "questions": ",".join(f"{weight:g}" for weight in recipe.questions),
     }
     (line,) = [one for one in page.splitlines() if "train_students " in one and "--questions" not in one]
     of_shape = [one for one in shlex.split(line) if f"={name}" in one and "num_hidden_layers" not in one]
@@ -276,10 +279,6 @@ def test_recipes_are_those_of_the_recorded_runs(name):
     assert (student.four_bits, student.rate) == (recipe.four_bits, recipe.on_the_fly_rate)
     # Other words came after that run.
     assert replace(student.shape, vocab_size=preset(name).vocab_size) == preset(name)
-    if name == "matcher-open-s":
-        shown["train_head ", "--out runs/general/open-s "]["questions"] = ",".join(
-            f"{weight:g}" for weight in recipe.questions
-        )
     (head,) = [one for one in page.splitlines() if all(part in one for part in next(iter(shown)))]
     assert ("--rare" in shlex.split(head)) == recipe.rare
     if name == "matcher-open-m":  # -s as it ships was trained on the fly

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AlbertModel
 
@@ -103,6 +104,7 @@ def test_decision_is_symmetric_and_equal_texts_score_highest(rare_tokens: bool) 
     model = matcher()
     if rare_tokens:
         rare(model).head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+        model.head.weigh_overlap(0.8, 6.0, 0.1)
     found = texts(10)
     top = model(**packed(found[0], found[0], 32))[0][0, 1]
     for left, right in itertools.pairwise(found):
@@ -158,17 +160,30 @@ def test_penalty_counts_by_the_tokens_that_only_one_text_has() -> None:
 
 
 MARK = 46  # the question mark's id among the 90 of these models
-STATEMENTS, QUESTIONS = (1.0, 0.4, 0.2), (1.0, 0.1, -0.3)
+STATEMENTS, QUESTIONS = (1.0, 0.4, 0.2, 0.5), (1.0, 0.1, -0.3, 0.8)
+
+
+def states_alone(model: EmbeddingMatcher, text: list[int]) -> list[Tensor]:
+    """States of a text by itself, (S, H) for the embedding output and each layer."""
+    ids = torch.tensor([text])
+    found = model.encoder(ids, torch.ones_like(ids), torch.zeros_like(ids), capture=True).hidden_states
+    return [layer[0] for layer in found]
+
+
+def nearest(left: Tensor, right: Tensor) -> Tensor:
+    """Mean cosine of each state with the nearest of the other text, of both texts, by its definition."""
+    pairs = [[torch.cosine_similarity(a, b, dim=0) for b in right] for a in left]
+    recall = sum(max(row) for row in pairs) / len(left)
+    precision = sum(max(column) for column in zip(*pairs, strict=True)) / len(right)
+    return torch.as_tensor((recall + precision) / 2)
 
 
 def cosines_alone(model: EmbeddingMatcher, left: list[int], right: list[int]) -> Tensor:
-    """Of the mean of the last states, of [CLS], of the mean of the embedding output, (3,)."""
-    states = []
-    for text in (left, right):
-        ids = torch.tensor([text])
-        found = model.encoder(ids, torch.ones_like(ids), torch.zeros_like(ids), capture=True).hidden_states
-        states.append([found[4][0].mean(0), found[4][0, 0], found[0][0].mean(0)])
-    return torch.stack([torch.cosine_similarity(a, b, dim=0) for a, b in zip(*states, strict=True)])
+    """Of means of the last states, of [CLS], of means of the embedding output, of nearest tokens, (4,)."""
+    one, two = states_alone(model, left), states_alone(model, right)
+    means = [(states[4].mean(0), states[4][0], states[0].mean(0)) for states in (one, two)]
+    found = [torch.cosine_similarity(a, b, dim=0) for a, b in zip(*means, strict=True)]
+    return torch.stack([*found, nearest(one[4], two[4])])
 
 
 @pytest.mark.parametrize(
@@ -191,6 +206,49 @@ def test_unlike_texts_are_ranked_by_the_cosines_of_their_states(left_asks, right
     logits = model(**packed(left, right, 32))[0][0]
     found = float(logits[1] - logits[0])
     assert found == pytest.approx(float(model.head.scale.abs() * cosine + model.head.shift), abs=1e-4)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_distance_of_two_questions_counts_more_where_their_tokens_have_near_partners(asked: bool) -> None:
+    """Against the cosines and the overlap of states of each text alone; statements stay as they are."""
+    model = matcher()
+    model.head.weigh_cosines(STATEMENTS, STATEMENTS, MARK)
+    model.head.share.data.zero_()  # no penalty
+    pairs = [
+        ([CLS, *range(10, 16), SEP], [CLS, *range(10, 14), 30, 31, SEP]),
+        ([CLS, *range(10, 16), SEP], [CLS, 50, 12, 51, SEP]),
+    ]
+    overlaps = [nearest(*(states_alone(model, text)[2] for text in pair)) for pair in pairs]
+    start = float(sum(overlaps)) / 2  # one of the two pairs is above it
+    assert abs(float(overlaps[0] - overlaps[1])) > 0.05
+    model.head.weigh_overlap(0.8, 5.0, start)
+    for (left, right), overlap in zip(pairs, overlaps, strict=True):
+        weights = torch.tensor(STATEMENTS)
+        distance = 1 - cosines_alone(model, left, right) @ weights / weights.sum()
+        if asked:
+            distance *= 0.8 + 5.0 * max(0.0, float(overlap) - start)
+        batch = packed(with_marks(left, *[2] * asked), with_marks(right, *[2] * asked), 32)
+        logits = model(**batch)[0][0]
+        wanted = float(model.head.scale.abs() * (1 - distance) + model.head.shift)
+        assert float(logits[1] - logits[0]) == pytest.approx(wanted, abs=1e-4)
+
+
+def test_file_of_three_cosines_is_read_and_decides_as_it_did(tmp_path: Path) -> None:
+    model = matcher()
+    model.head.weigh_cosines((*STATEMENTS[:3], 0.0), (*QUESTIONS[:3], 0.0), MARK)
+    save_pretrained(model, tmp_path / "m")
+    tensors = load_file(tmp_path / "m" / "model.safetensors")
+    del tensors["head.overlap"]
+    tensors["head.cosines"] = tensors["head.cosines"][:, :3].contiguous()
+    save_file(tensors, tmp_path / "m" / "model.safetensors", metadata={"format": "pt"})
+    again = load_pretrained(tmp_path / "m")
+    for left, right in itertools.pairwise(texts(6)):
+        batch = packed(with_marks(left, 1), with_marks(right, 1), 34)
+        assert torch.equal(again(**batch)[0], model(**batch)[0])
+    del tensors["head.cosines"]
+    save_file(tensors, tmp_path / "m" / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="lacks 2 tensors"):
+        load_pretrained(tmp_path / "m")
 
 
 def with_marks(text: list[int], *places: int) -> list[int]:
@@ -236,7 +294,7 @@ def test_file_in_eight_bits_keeps_the_question_mark(tmp_path: Path, mark: int) -
 
 def test_no_pair_is_above_equal_texts_where_a_weight_is_below_zero() -> None:
     model = matcher()
-    model.head.weigh_cosines(STATEMENTS, (1.0, 0.0, -0.9), MARK)
+    model.head.weigh_cosines(STATEMENTS, (1.0, 0.0, -0.9, 0.3), MARK)
     text = [CLS, *range(10, 16), MARK, SEP]  # questions, so that the weight counts
     top = model(**packed(text, text, 32))[0][0, 1]
     for other in texts(10):
@@ -269,7 +327,7 @@ def test_rare_tokens_count_by_their_rarity_in_the_cosine_of_the_embedding_output
     """Against the definition in float64, with each text's embedding output by itself."""
     model = rare(matcher())
     head = model.head
-    head.weigh_cosines((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), MARK)
+    head.weigh_cosines((0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 1.0, 0.0), MARK)
     head.share.data.zero_()  # no penalty
     assert head.rarity is not None
     weight, bias = (part.detach().double().numpy() for part in (head.rarity.weight[0], head.rarity.bias))

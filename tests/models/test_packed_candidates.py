@@ -32,7 +32,8 @@ def test_logits_are_those_of_each_pair_alone(count: int) -> None:
     model = matcher(LONG)
     query, *others = texts(count + 1)
     asked = query[1]  # the query and the last text are questions, others may be
-    model.head.weigh_cosines((1.0, 0.4, 0.2), (1.0, 0.1, -0.3), asked)
+    model.head.weigh_cosines((1.0, 0.4, 0.2, 0.5), (1.0, 0.1, -0.3, 0.8), asked)
+    model.head.weigh_overlap(0.8, 5.0, 0.2)
     others[-1] = [*others[-1][:-1], asked, others[-1][-1]]
     found = PackedCandidates(model, 6)(**together(query, others))
     assert found.shape == (1, 6, 2)

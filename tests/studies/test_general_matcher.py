@@ -138,8 +138,17 @@ def test_static_vectors_are_weighed_by_rank_and_keep_what_varies():
 
 
 @pytest.mark.parametrize("option", ["statements", "questions"])
-@pytest.mark.parametrize("weights", ["1,0.1", "1,a,0", "0,0,0", "1,-1,0", "nan,0,1", "inf,0,0"])
+@pytest.mark.parametrize("weights", ["1,0.1,0.2", "1,a,0,0", "0,0,0,0", "1,-1,0,0", "nan,0,1,0", "inf,0,0,0"])
 def test_weights_of_cosines_that_have_no_mean_are_refused_before_any_work(option, weights, tmp_path):
     with pytest.raises(OptionError, match=f"^--{option} '{weights}'"):
         train_head.main(tmp_path / "no trunk", tmp_path / "out", **{option: weights})
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "overlap", ["6,1", "1,6,a", "0,6,1", "1,-1,0.5", "1,nan,0.5", "inf,6,0", "1,6,inf", "1,2,3,4"]
+)
+def test_overlap_that_makes_no_distance_longer_is_refused_before_any_work(overlap, tmp_path):
+    with pytest.raises(OptionError, match=f"^--overlap '{overlap}'"):
+        train_head.main(tmp_path / "no trunk", tmp_path / "out", overlap=overlap)
     assert not (tmp_path / "out").exists()
