@@ -102,12 +102,11 @@ class EmbeddingMatcher(nn.Module):
 class AlignmentHead(nn.Module):
     """Logit that two texts say the same, from the tokens and token states of both; symmetric in the two.
 
-    Four cosines (of the mean of the last states, of [CLS], of the mean of the embedding output, and of each
-    token's last state with the nearest of the other text, their mean) rank pairs, weighed otherwise for
-    questions than for statements: words that two questions share are often those of their form. So where
-    most tokens of two questions have a near partner half of the layers up, what is left between them counts
-    for more. The last of them is BERTScore (Zhang et al. 2020, section 3), a plain mean of precision and
-    recall.
+    Four cosines rank pairs: of the mean of the last states, of [CLS], of the mean of the embedding output,
+    and the mean of each token's last state with the nearest of the other text (BERTScore, Zhang et al. 2020,
+    section 3, the plain mean of precision and recall). They are weighed otherwise for questions than for
+    statements: words that two questions share are often those of their form. So where most tokens of two
+    questions have a near partner half of the layers up, what is left between them counts for more.
 
     Of texts that share nearly all of their tokens the cosines say little: there, every token
     looks for its best partner in the other text, in three spaces: by itself, by itself and its context, and

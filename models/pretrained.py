@@ -268,10 +268,7 @@ def _empty_model(
         if "head.rarity.weight" in tensors:
             model.head.weigh_rare_tokens()
         cosines = tensors.get("head.cosines")
-        if cosines is not None and cosines.shape == (
-            2,
-            3,
-        ):  # written before there were the fourth and overlap
+        if cosines is not None and cosines.shape[1:] == (3,):  # written before there was a fourth
             tensors["head.cosines"] = torch.cat([cosines, torch.zeros(2, 1)], 1)
             tensors["head.overlap"] = model.head.overlap.detach()
     return model

@@ -52,7 +52,7 @@ EVEN, SHARPNESS = 0.75, 14.0
 # Weights of the cosines of the vectors, of [CLS], of the embedding output and of nearest tokens while the
 # head is trained. Those after it are chosen on dev pairs, by studies.general_matcher.pair_decision.
 STATEMENTS, QUESTIONS = (1.0, 0.1, 0.2, 0.0), (1.0, 0.5, -0.1, 0.0)
-OVERLAP = (0.85, 6.0, 0.78)  # `AlignmentHead.weigh_overlap`, after the training
+OVERLAP = (0.85, 6.0, 0.78)  # what `AlignmentHead.weigh_overlap` sets after the training; chosen likewise
 SMOOTH = 0.03  # of the labels of made pairs
 RATE, BATCH = 2e-3, 64
 LOOKED_AT = 30  # pairs for each that is wanted of those that differ in few tokens
