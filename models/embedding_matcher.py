@@ -163,7 +163,7 @@ class AlignmentHead(nn.Module):
         other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
         apart = (other - 1) * 4  # keeps tokens of the same text out of reach: cosines are at least -1
         each = (first / _count(first) + second / _count(second)) / 2  # each text counts half
-        nearest = (_best(_products(unit(last)), apart) * each).sum(1)
+        nearest = _nearest(last, apart, each)
         cosine = self._cosine(embedded, last, first, second, nearest, begins, questions)
         lack = self._lack(embedded, middle, last, mask, types, apart)
         weight = F.softplus(self.matter(torch.cat([embedded, last], -1)))
@@ -175,7 +175,7 @@ class AlignmentHead(nn.Module):
         counts = self.share * nearly_same_tokens(ids, first, second, other, self.none)
         penalty = self.deepest * torch.tanh(F.relu(penalty)[:, 0] / self.deepest)
         least, slope, start = self.overlap
-        overlap = (_best(_products(unit(middle)), apart) * each).sum(1)
+        overlap = _nearest(middle, apart, each)
         cosine = 1 - (1 - cosine) * (1 + questions * (least - 1 + slope * F.relu(overlap - start)))
         return self.scale.abs() * cosine + self.shift - counts * penalty
 
@@ -313,6 +313,11 @@ def _count(mask: Tensor) -> Tensor:
 def _best(products: Tensor, apart: Tensor) -> Tensor:
     """The largest product of each token with one of the other text, (B, S, S) twice → (B, S)."""
     return (products + apart).amax(2)
+
+
+def _nearest(states: Tensor, apart: Tensor, each: Tensor) -> Tensor:
+    """Mean over the tokens, by `each` (B, S), of the largest cosine with one of the other text, (B,)."""
+    return (_best(_products(unit(states)), apart) * each).sum(1)
 
 
 def _summary(lack: Tensor, weight: Tensor, mask: Tensor) -> Tensor:

@@ -185,7 +185,7 @@ def test_a_deeper_student_learns_of_layers_first_while_its_teachers_read_along(t
         near=tmp_path / "near",
         wide=tmp_path / "wide",
         students=[DeeperConfig("deep", shape, str(tmp_path / "near"), rate=2e-3)],
-        seconds=8,
+        seconds=5,
         size=16,
         workers=0,
     )
