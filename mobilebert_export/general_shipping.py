@@ -40,7 +40,7 @@ from distill.general.teachers import (
     write_shards,
 )
 from distill.general.texts import CORPORA, source_files, write_own_texts, write_sentences, write_texts
-from distill.general.train_head import HEAD_FILE, HeadConfig, Weights, write_matcher
+from distill.general.train_head import HEAD_FILE, OVERLAP, HeadConfig, Overlap, Weights, write_matcher
 from distill.general.train_students import StudentConfig, TrainingConfig, train_students
 from distill.general.train_trunk import TrunkConfig, train_trunk
 from distill.general.trainable_grids import Layers
@@ -86,7 +86,8 @@ class GeneralRecipe:
     alike: int = 10_000
     epochs: int = 6
     statements: Weights = (1.0, 0.2, 0.3, 0.6)  # of the four cosines in statements
-    questions: Weights = (1.0, 0.0, 0.0, 0.0)  # and where both texts ask
+    questions: Weights = (1.0, 0.0, 0.0, 0.6)  # and where both texts ask
+    overlap: Overlap = OVERLAP  # how much the distance of two questions counts
     rare: bool = False  # rare tokens count more in the mean of the embedding output
     penalty: float = 1.0  # share of the trained penalty of nearly equal texts
 
@@ -100,7 +101,8 @@ RECIPES = {
         minilm=0.5,
         joint=0.4,
         statements=(1.0, 0.3, 0.3, 0.4),
-        questions=(1.0, 0.5, -0.3, 1.0),
+        questions=(1.0, 0.5, -0.1, 1.0),
+        overlap=(0.85, 6.0, 0.78),
         rare=True,
         penalty=0.7,
     ),
@@ -258,6 +260,7 @@ def make(name: str, config: ShipConfig, request: ExportRequest, console: Console
             epochs=1 if config.quick else recipe.epochs,
             statements=recipe.statements,
             questions=recipe.questions,
+            overlap=recipe.overlap,
             rare=recipe.rare,
             penalty=recipe.penalty,
             eight_bit=True,

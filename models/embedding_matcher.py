@@ -8,6 +8,7 @@ stored vectors agree with what a pair is decided by. No token attends to a quest
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import torch
@@ -24,7 +25,14 @@ WIDTH = 64  # of the spaces in which tokens are compared
 # in full, from NONE on not at all. Texts that differ in more are ranked by their cosines alone.
 ALL, NONE = 1.0, 2.0
 DEEPEST = 2.5  # the largest penalty: a changed text is called different, and still ranks above unlike ones
-DIGIT = 1024  # base of the question mark's token id
+DIGIT = 1024  # base of the token ids that the head knows
+# Words that begin a question (Quirk et al. 1985, sections 11.4 to 11.19): wh-words, and what changes places
+# with the subject. Many write no question mark.
+QUESTION_WORDS = (
+    *("what", "which", "who", "whom", "whose", "when", "where", "why", "how"),
+    *("am", "is", "are", "was", "were", "do", "does", "did", "have", "has", "had"),
+    *("can", "could", "will", "would", "shall", "should", "may", "might", "must"),
+)
 _SPACES = 3
 COMMON = 0.1  # what a token counts at least where rare ones count more: common words alone have a mean too
 _TINY = 1e-6  # ONNX Runtime adds nothing where it is 1e-12: a missing second text divided by zero
@@ -70,7 +78,8 @@ class EmbeddingMatcher(nn.Module):
         A question means the same without its mark; with it, all questions are a little alike.
         """
         ids = input_ids.to(self.head.scale.dtype)
-        return attention_mask.to(ids.dtype) * (1 - self.head.question_marks(ids))
+        mask = attention_mask.to(ids.dtype)
+        return mask - self.head.question_marks(ids) * mask
 
     def states(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
@@ -106,7 +115,8 @@ class AlignmentHead(nn.Module):
     and the mean of each token's last state with the nearest of the other text (BERTScore, Zhang et al. 2020,
     section 3, the plain mean of precision and recall). They are weighed otherwise for questions than for
     statements: words that two questions share are often those of their form. So where most tokens of two
-    questions have a near partner half of the layers up, what is left between them counts for more.
+    questions have a near partner half of the layers up, what is left between them counts for more. A question
+    is told by its mark, or by its first word.
 
     Of texts that share nearly all of their tokens the cosines say little: there, every token
     looks for its best partner in the other text, in three spaces: by itself, by itself and its context, and
@@ -145,7 +155,11 @@ class AlignmentHead(nn.Module):
         self.cosines = nn.Parameter(torch.tensor([[1.0, 0.0, 0.0, 0.0]] * 2), requires_grad=False)
         # How much the distance of two questions counts, and by how much more from which overlap on.
         self.overlap = nn.Parameter(torch.tensor([1.0, 0.0, 1.0]), requires_grad=False)
+        # Token ids in two digits: files of weights are in float16, which holds whole numbers up to 2,048.
         self.question_mark = nn.Parameter(torch.tensor([-1.0, 0.0]), requires_grad=False)
+        # The first digits, then the second; one axis, since files in eight bits round what has two.
+        nowhere = torch.tensor([-1.0, 0.0]).repeat_interleave(len(QUESTION_WORDS))
+        self.question_words = nn.Parameter(nowhere, requires_grad=False)
         self.share = nn.Parameter(torch.tensor(1.0), requires_grad=False)  # of the penalty
         self.rarity = None
 
@@ -157,7 +171,8 @@ class AlignmentHead(nn.Module):
         second = mask * types
         begins = second * (1 - F.pad(second[:, :-1], (1, 0)))
         marks = self.question_marks(ids) * mask
-        questions = (marks * (1 - types)).amax(1) * (marks * types).amax(1)  # (B,), 1 where both texts ask
+        asks = torch.maximum(marks, self._begins_a_question(ids, begins))
+        questions = (asks * (1 - types)).amax(1) * (asks * types).amax(1)  # (B,), 1 where both texts ask
         mask = mask - marks
         first, second = mask * (1 - types), mask * types
         other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
@@ -179,20 +194,24 @@ class AlignmentHead(nn.Module):
         cosine = 1 - (1 - cosine) * (1 + questions * (least - 1 + slope * F.relu(overlap - start)))
         return self.scale.abs() * cosine + self.shift - counts * penalty
 
-    def weigh_cosines(
-        self, statements: tuple[float, ...], questions: tuple[float, ...], mark: int | None
-    ) -> None:
-        """Set the weights of the four cosines.
-
-        Args:
-            statements: of two texts of which one at least holds no question mark.
-            questions: of two that hold one each.
-            mark: the question mark's token id; None where the vocabulary has none: all texts are statements.
-        """
+    def weigh_cosines(self, statements: tuple[float, ...], questions: tuple[float, ...]) -> None:
+        """Set the weights of the four cosines, where one text at least asks nothing and where both ask."""
         with torch.no_grad():
             self.cosines.copy_(torch.tensor([statements, questions]))
-            # In two digits: files of weights are in float16, which holds whole numbers up to 2,048.
-            self.question_mark.copy_(torch.tensor([-1, 0] if mark is None else divmod(mark, DIGIT)))
+
+    def know_questions(self, vocabulary: Mapping[str, int]) -> None:
+        """Let texts be told as questions by a mark, which is then passed by, or by their first word.
+
+        Args:
+            vocabulary: token ids; the mark and those of `QUESTION_WORDS` that it lacks tell nothing.
+        """
+        digits = [
+            divmod(vocabulary[token], DIGIT) if token in vocabulary else (-1, 0)
+            for token in ("?", *QUESTION_WORDS)
+        ]
+        with torch.no_grad():
+            self.question_mark.copy_(torch.tensor(digits[0]))
+            self.question_words.copy_(torch.tensor(digits[1:]).T.flatten())
 
     def weigh_overlap(self, least: float, slope: float, start: float) -> None:
         """Let the distance 1 − cosine of two questions count `least` + `slope` · (overlap − `start`) times.
@@ -213,6 +232,14 @@ class AlignmentHead(nn.Module):
     def question_marks(self, ids: Tensor) -> Tensor:
         """1 at question marks, (B, S) of ids as floats."""
         return _equal(ids, DIGIT * self.question_mark[0] + self.question_mark[1])
+
+    def _begins_a_question(self, ids: Tensor, begins: Tensor) -> Tensor:
+        """1 at a text's first word where it is one of the question words, (B, S); `begins` are [CLS]."""
+        high, low = self.question_words.chunk(2)
+        words = _equal(ids[..., None], DIGIT * high + low).amax(2)
+        # A first word follows a [CLS]; the first text's [CLS] is the first token.
+        first = F.pad(F.pad(begins[:, 1:-1], (1, 0), value=1.0), (1, 0))
+        return words * first
 
     def _cosine(
         self,

@@ -271,6 +271,8 @@ def _empty_model(
         if cosines is not None and cosines.shape[1:] == (3,):  # written before there was a fourth
             tensors["head.cosines"] = torch.cat([cosines, torch.zeros(2, 1)], 1)
             tensors["head.overlap"] = model.head.overlap.detach()
+        if "head.question_mark" in tensors:  # files of before tell questions by their mark alone
+            tensors.setdefault("head.question_words", model.head.question_words.detach())
     return model
 
 

@@ -52,7 +52,7 @@ EVEN, SHARPNESS = 0.75, 14.0
 # Weights of the cosines of the vectors, of [CLS], of the embedding output and of nearest tokens while the
 # head is trained. Those after it are chosen on dev pairs, by studies.general_matcher.pair_decision.
 STATEMENTS, QUESTIONS = (1.0, 0.1, 0.2, 0.0), (1.0, 0.5, -0.1, 0.0)
-OVERLAP = (0.85, 6.0, 0.78)  # what `AlignmentHead.weigh_overlap` sets after the training; chosen likewise
+OVERLAP = (0.9, 3.0, 0.78)  # what `AlignmentHead.weigh_overlap` sets after the training; chosen likewise
 SMOOTH = 0.03  # of the labels of made pairs
 RATE, BATCH = 2e-3, 64
 LOOKED_AT = 30  # pairs for each that is wanted of those that differ in few tokens
@@ -61,6 +61,7 @@ EDITED = 60_000  # texts at most that are edited
 RIDGE = 1.0  # of the fit of tokens' rarity
 HEAD_FILE = "head.json"
 Weights = tuple[float, float, float, float]
+Overlap = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class HeadConfig:
     epochs: int = 6  # passes over the pairs
     statements: Weights = STATEMENTS  # of the cosines after the training
     questions: Weights = QUESTIONS
-    overlap: tuple[float, float, float] = OVERLAP  # how much the distance of two questions counts
+    overlap: Overlap = OVERLAP  # how much the distance of two questions counts
     rare: bool = False  # rare tokens count more in the mean of the embedding output, after the training
     penalty: float = 1.0  # share of the penalty that is kept after the training
     eight_bit: bool = False  # write the weights in eight bits
@@ -105,8 +106,8 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
     trunk, out, seed = config.trunk, config.out, config.seed
     torch.manual_seed(seed)
     model, tokenizer = with_head(encoder_of(load_pretrained(trunk)), seed), PairTokenizer.load(trunk)
-    mark = tokenizer.vocabulary().get("?")
-    model.head.weigh_cosines(STATEMENTS, QUESTIONS, mark)
+    model.head.know_questions(tokenizer.vocabulary())
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS)
     pairs = training_pairs(config)
     texts, places = distinct_texts(pairs.texts)
     states = token_states(model, tokenizer, texts)
@@ -114,7 +115,7 @@ def write_matcher(config: HeadConfig, progress: Callable[[str], None] = lambda _
     progress(json.dumps(facts))
     fitted = np.arange(len(places)) % KEPT_BACK > 0
     train_head(model.head, states, places[fitted], pairs.targets[fitted], config.epochs, seed, progress)
-    model.head.weigh_cosines(config.statements, config.questions, mark)
+    model.head.weigh_cosines(config.statements, config.questions)
     model.head.weigh_overlap(*config.overlap)
     if config.rare:
         fit_rarity(model.head, states)

@@ -18,6 +18,7 @@ from studies.general_matcher.evaluation_sets import PAIR_SETS
 DRAWS = 1000
 SIDES = ("left", "right")
 CALIBRATED_ON = 500  # pairs
+FOUND = 10  # stored texts that a search finds, as `Matcher.search` does
 CALIBRATION = {"qqp_test": "qqp_dev", "mrpc_test": "mrpc_dev", "twitter_url_test": "twitter_url_train"}
 
 Figure = Callable[[np.ndarray, np.ndarray], float]  # of labels (N,) and values (N,)
@@ -136,7 +137,11 @@ def figures(
     out["minimal_auc"] = round(auc(minimal["label"], values), 4)
     if score is not None:
         out |= as_shipped(scores["qqp_test"], sets["qqp_test"]["label"], values, minimal)
-    return out if vectors is None else out | look_up(sets["clinc"], vectors)
+    if vectors is not None:
+        out |= look_up(sets["clinc"], vectors)
+        if score is not None:
+            out |= ranked_look_up(sets["clinc"], vectors, score)
+    return out
 
 
 def as_shipped(
@@ -160,6 +165,42 @@ def as_shipped(
         if kind in DIFFERENT:
             different.append(float(hits.mean()))
     return out | {"shipped_minimal_different": round(float(np.mean(different)), 4)}
+
+
+def ranked_look_up(
+    clinc: dict[str, np.ndarray], vectors: np.ndarray, score: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> dict[str, Any]:
+    """Right intent first and in five where the `FOUND` nearest by the vectors are ordered by the score."""
+    right = ranked(clinc["asked"], clinc["stored"], vectors, score, FOUND)
+    same = clinc["stored_intent"][right] == clinc["intent"][:, None]
+    return {
+        "clinc_ranked_first": interval(len(same), lambda i: float(same[i, 0].mean())),
+        "clinc_ranked_in_five": interval(len(same), lambda i: float(same[i, :5].any(1).mean())),
+    }
+
+
+def ranked(
+    asked: np.ndarray,
+    stored: np.ndarray,
+    vectors: np.ndarray,
+    score: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    count: int,
+) -> np.ndarray:
+    """Search, then rank: of each asked text the `count` nearest stored ones, ordered by the score.
+
+    Args:
+        asked: positions of texts, (Q,).
+        stored: positions of texts, (S,).
+        vectors: unit vectors of all texts, (N, H).
+        score: of pairs of positions, left and right.
+        count: how many are found for each.
+
+    Returns:
+        Places in `stored`, (Q, count), the highest score first.
+    """
+    near = np.argsort(-(vectors[asked] @ vectors[stored].T), axis=1)[:, :count]
+    scores = score(np.repeat(asked, count), stored[near].ravel()).reshape(near.shape)
+    return np.take_along_axis(near, np.argsort(-scores, axis=1, kind="stable"), 1)
 
 
 def look_up(clinc: dict[str, np.ndarray], vectors: np.ndarray) -> dict[str, Any]:

@@ -17,22 +17,28 @@ from typer import Argument, Option
 
 from distill.general.development import SETS, agreement, dev_pairs
 from distill.general.edits import edited
-from distill.general.heads import TokenStates, head_logits, pair_states
+from distill.general.heads import TokenStates, head_logits, pair_states, token_states
 from distill.general.minimal_pairs import MadePair, generate
 from distill.general.teachers import read_texts
-from distill.general.train_head import EDITED, OVERLAP, QUESTIONS, STATEMENTS, Weights
+from distill.general.texts import held_out_intents, rows
+from distill.general.train_head import EDITED, OVERLAP, QUESTIONS, STATEMENTS, Overlap, Weights
 from distill.general.trunk import held
 from mobilebert_export.general_shipping import RECIPES
 from mobilebert_runtime.files import write_json
-from models.embedding_matcher import DEEPEST, NONE, AlignmentHead
+from mobilebert_runtime.tokenizer import PairTokenizer
+from models.embedding_matcher import DEEPEST, NONE, AlignmentHead, EmbeddingMatcher
 from studies.common.markdown import table
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
+from studies.general_matcher.evaluation_sets import STORED_PER_INTENT
+from studies.general_matcher.figures import FOUND
 from studies.general_matcher.opened import open_matcher
 from studies.general_matcher.options import CACHE, SHARED, TWITTER, Cache, Shared
 
 MADE = 60  # pairs of each kind, of templates and of edited sentences
 NO_MARKS = "qqp_dev without ?"
+QUERIES = 500  # of each look-up
+Columns = tuple[list[str], list[str], np.ndarray]  # left and right texts, labels
 
 
 @dataclass(frozen=True)
@@ -41,22 +47,25 @@ class Variant:
 
     statements: Weights
     questions: Weights
-    overlap: tuple[float, float, float] = OVERLAP  # how much the distance of two questions counts
+    overlap: Overlap = OVERLAP  # how much the distance of two questions counts
     none: float = NONE  # tokens that only one text has from which on there is no penalty
     deepest: float = DEEPEST  # logits of the largest penalty
     share: float = 1.0  # of the trained penalty
     marks_read: bool = False  # question marks as tokens like others, all texts as statements
+    first_words: bool = True  # questions are told by their first word too
     rare: bool = True  # rare tokens count more in the embedding output's mean, where the head knows them
 
 
 FLAT = (1.0, 0.0, 1.0)  # an overlap that counts for nothing
+STEEP = (0.85, 6.0, 0.78)
 MEAN_ALONE = (1.0, 0.0, 0.0, 0.0)
 CLS = (1.0, 0.3, 0.0, 0.0)
-OVERLAPS = ((1.0, 6.0, 0.78), (0.85, 5.0, 0.78), (0.85, 6.0, 0.8), (0.8, 6.0, 0.78))
 M, S = RECIPES["matcher-open-m"], RECIPES["matcher-open-s"]
-OF_M = Variant(M.statements, M.questions, share=M.penalty)
-OF_S = Variant(S.statements, S.questions, share=S.penalty)
-BEFORE_S = Variant((1.0, 0.3, 0.3, 0.0), (1.0, 0.5, -0.3, 0.0), FLAT, share=0.6)
+OF_M = Variant(M.statements, M.questions, M.overlap, share=M.penalty)
+OF_S = Variant(S.statements, S.questions, S.overlap, share=S.penalty)
+BEFORE_M = Variant(M.statements, MEAN_ALONE, STEEP, first_words=False)
+BEFORE_S = replace(OF_S, questions=(1.0, 0.5, -0.3, 1.0), overlap=STEEP, first_words=False)
+THREE_S = Variant((1.0, 0.3, 0.3, 0.0), (1.0, 0.5, -0.3, 0.0), FLAT, share=0.6, first_words=False)
 VARIANTS = (
     Variant(MEAN_ALONE, MEAN_ALONE, FLAT, share=0.0, marks_read=True),
     Variant(CLS, CLS, FLAT, share=0.0, marks_read=True),
@@ -64,25 +73,32 @@ VARIANTS = (
     Variant(MEAN_ALONE, MEAN_ALONE, FLAT, share=0.0),
     Variant(MEAN_ALONE, MEAN_ALONE, FLAT),
     Variant(STATEMENTS, STATEMENTS, FLAT),
-    Variant(STATEMENTS, QUESTIONS, FLAT),
+    Variant(STATEMENTS, QUESTIONS, FLAT, first_words=False),
+    BEFORE_M,
+    replace(BEFORE_M, first_words=True),
     OF_M,
+    replace(OF_M, first_words=False),
     replace(OF_M, overlap=FLAT),
-    *(replace(OF_M, overlap=overlap) for overlap in OVERLAPS),
-    replace(OF_M, statements=STATEMENTS),
+    replace(OF_M, overlap=STEEP),
+    replace(OF_M, overlap=(1.0, 3.0, 0.78)),
+    replace(OF_M, questions=MEAN_ALONE),
     replace(OF_M, questions=QUESTIONS),
+    replace(OF_M, statements=STATEMENTS),
     replace(OF_M, none=3.0),
     replace(OF_M, none=4.0),
     replace(OF_M, deepest=1.5),
     replace(OF_M, deepest=3.5),
     replace(OF_M, share=0.7),
+    THREE_S,
+    replace(THREE_S, rare=False),
     BEFORE_S,
-    replace(BEFORE_S, rare=False),
+    replace(BEFORE_S, first_words=True),
     *(replace(OF_S, share=share) for share in (1.0, 0.8, 0.7, 0.6, 0.5)),
+    replace(OF_S, first_words=False),
     replace(OF_S, overlap=FLAT),
-    *(replace(OF_S, overlap=overlap) for overlap in OVERLAPS),
+    replace(OF_S, overlap=M.overlap),
+    *(replace(OF_S, questions=(1.0, 0.5, words, nearest)) for words, nearest in ((-0.2, 1.0), (-0.1, 2.0))),
     replace(OF_S, rare=False),
-    replace(OF_S, statements=BEFORE_S.statements),
-    replace(OF_S, questions=BEFORE_S.questions),
 )
 
 
@@ -108,35 +124,95 @@ def main(
         "edited": list(edited(natural[held(len(natural)) :][:EDITED], MADE, 1)),
     }
     sets |= {name: _columns(pairs) for name, pairs in made.items()}
-    mark, rarity = tokenizer.vocabulary().get("?"), matcher.head.rarity
-    rows = []
+    vocabulary, rarity = tokenizer.vocabulary(), matcher.head.rarity
+    sets |= {
+        "clinc_dev look-up": found_by_search(matcher, tokenizer, *utterances(shared / "data")),
+        "qqp_dev look-up": found_by_search(matcher, tokenizer, *duplicates(shared / "data")),
+    }
+    found = []
     for marks_read in (True, False):
-        matcher.head.weigh_cosines(STATEMENTS, QUESTIONS, None if marks_read else mark)
+        matcher.head.know_questions({} if marks_read else vocabulary)
         states = {name: pair_states(matcher, tokenizer, a, b) for name, (a, b, _) in sets.items()}
         for variant in VARIANTS:
             if variant.marks_read == marks_read:
-                matcher.head.weigh_cosines(
-                    variant.statements, variant.questions, None if marks_read else mark
-                )
+                if not marks_read:
+                    mark = {"?": vocabulary["?"]}
+                    matcher.head.know_questions(vocabulary if variant.first_words else mark)
+                matcher.head.weigh_cosines(variant.statements, variant.questions)
                 matcher.head.weigh_overlap(*variant.overlap)
                 matcher.head.none, matcher.head.deepest = variant.none, variant.deepest
                 matcher.head.share.data.fill_(variant.share)
                 matcher.head.rarity = rarity if variant.rare else None
-                rows.append(asdict(variant) | figures(matcher.head, sets, states))
-                console().print(rows[-1])
-    write_json(out, {"pairs": {name: len(labels) for name, (_, _, labels) in sets.items()}, "variants": rows})
-    console().print(table(tuple(rows[0]), [[str(value) for value in row.values()] for row in rows]))
+                found.append(asdict(variant) | figures(matcher.head, sets, states))
+                console().print(found[-1])
+    write_json(
+        out, {"pairs": {name: len(labels) for name, (_, _, labels) in sets.items()}, "variants": found}
+    )
+    console().print(table(tuple(found[0]), [[str(value) for value in row.values()] for row in found]))
+
+
+def utterances(data: Path) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
+    """What is asked, what is stored, the intents of both: 50 *trained* intents, 30 stored texts of each."""
+    out = set(held_out_intents(data))
+    asked = [r for r in rows(data / "intents/clinc150/dev.tsv") if r["intent"] not in out]
+    names = sorted({r["intent"] for r in asked})[::2]
+    asked = [r for r in asked if r["intent"] in names]
+    train = rows(data / "intents/clinc150/train.tsv")
+    stored = [r for name in names for r in [r for r in train if r["intent"] == name][:STORED_PER_INTENT]]
+    asked = asked[:: max(1, len(asked) // QUERIES)][:QUERIES]
+    return (
+        [r["text"] for r in asked],
+        [r["text"] for r in stored],
+        np.array([names.index(r["intent"]) for r in asked]),
+        np.array([names.index(r["intent"]) for r in stored]),
+    )
+
+
+def duplicates(data: Path) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
+    """First questions of QQP dev's duplicates, all second questions, and which belongs to which."""
+    pairs = rows(data / "qqp/dev.tsv")
+    stored = sorted({r["question2"] for r in pairs})
+    at = {text: place for place, text in enumerate(stored)}
+    asked = [r for r in pairs if r["label"] == "1" and r["question1"] not in at]
+    asked = asked[:: max(1, len(asked) // QUERIES)][:QUERIES]
+    wanted = np.array([at[r["question2"]] for r in asked])
+    return [r["question1"] for r in asked], stored, wanted, np.arange(len(stored))
+
+
+def found_by_search(
+    matcher: EmbeddingMatcher,
+    tokenizer: PairTokenizer,
+    asked: list[str],
+    stored: list[str],
+    wanted: np.ndarray,
+    kinds: np.ndarray,
+) -> Columns:
+    """Each asked text beside the `FOUND` stored ones nearest to it, the nearest first; 1 where they match."""
+    vectors = np.stack([state.vector for state in token_states(matcher, tokenizer, [*asked, *stored])])
+    near = np.argsort(-(vectors[: len(asked)] @ vectors[len(asked) :].T), axis=1)[:, :FOUND]
+    left = [text for text in asked for _ in range(FOUND)]
+    labels = (kinds[near] == wanted[:, None]).astype(float)
+    return left, [stored[place] for place in near.ravel()], labels.ravel()
 
 
 def figures(
     head: AlignmentHead,
-    sets: dict[str, tuple[list[str], list[str], np.ndarray]],
+    sets: dict[str, Columns],
     states: dict[str, tuple[list[TokenStates], np.ndarray, np.ndarray]],
 ) -> dict[str, Any]:
-    """AUC or Spearman's correlation of every set; of made pairs also the share that is right at logit 0."""
+    """AUC or Spearman's correlation of every set; of made pairs also the share that is right at logit 0.
+
+    Of a look-up how often the right text comes first, as searched and then ranked by the logits.
+    """
     found = {}
     for name, (_, _, labels) in sets.items():
         logits = head_logits(head, *states[name])
+        if name.endswith("look-up"):
+            right = labels.reshape(-1, FOUND)
+            best = logits.reshape(-1, FOUND).argmax(1)
+            found[f"{name}: searched"] = round(float(right[:, 0].mean()), 4)
+            found[f"{name}: ranked"] = round(float(right[np.arange(len(right)), best].mean()), 4)
+            continue
         found[name] = round(agreement(logits, labels), 4)
         if name in ("made", "edited"):
             for label, kind in ((0, "different"), (1, "same")):
@@ -145,7 +221,7 @@ def figures(
     return found
 
 
-def _columns(pairs: list[MadePair]) -> tuple[list[str], list[str], np.ndarray]:
+def _columns(pairs: list[MadePair]) -> Columns:
     return [p.left for p in pairs], [p.right for p in pairs], np.array([float(p.label) for p in pairs])
 
 

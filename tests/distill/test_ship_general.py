@@ -13,7 +13,6 @@ import distill.general.train_trunk
 import models.presets
 from distill.general.teachers import read, read_texts
 from distill.general.texts import FEWEST
-from distill.general.train_head import OVERLAP
 from distill.general.trunk import held
 from mobilebert_export import general_shipping
 from mobilebert_export.cli import main
@@ -123,7 +122,7 @@ def decides_by_recipe(head, name):
     recipe = RECIPES[name]
     for weights, wanted in zip(head.cosines.tolist(), (recipe.statements, recipe.questions), strict=True):
         assert weights == pytest.approx(wanted, abs=1e-3)
-    assert head.overlap.tolist() == pytest.approx(OVERLAP, abs=1e-3)
+    assert head.overlap.tolist() == pytest.approx(recipe.overlap, abs=1e-3)
     assert (head.rarity is not None) == recipe.rare
     assert float(head.share) == pytest.approx(recipe.penalty, abs=1e-3)
 

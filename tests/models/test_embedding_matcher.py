@@ -19,6 +19,7 @@ from models.embedding_matcher import (
     COMMON,
     DIGIT,
     NONE,
+    QUESTION_WORDS,
     EmbeddingMatcher,
     nearly_same_tokens,
     pooled,
@@ -103,7 +104,8 @@ def test_single_text_has_the_vector_it_has_in_a_pair() -> None:
 def test_decision_is_symmetric_and_equal_texts_score_highest(rare_tokens: bool) -> None:
     model = matcher()
     if rare_tokens:
-        rare(model).head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+        rare(model).head.know_questions(KNOWN)
+        model.head.weigh_cosines(STATEMENTS, QUESTIONS)
         model.head.weigh_overlap(0.8, 6.0, 0.1)
     found = texts(10)
     top = model(**packed(found[0], found[0], 32))[0][0, 1]
@@ -160,6 +162,7 @@ def test_penalty_counts_by_the_tokens_that_only_one_text_has() -> None:
 
 
 MARK = 46  # the question mark's id among the 90 of these models
+KNOWN = {"?": MARK}
 STATEMENTS, QUESTIONS = (1.0, 0.4, 0.2, 0.5), (1.0, 0.1, -0.3, 0.8)
 
 
@@ -198,7 +201,8 @@ def cosines_alone(model: EmbeddingMatcher, left: list[int], right: list[int]) ->
 def test_unlike_texts_are_ranked_by_the_cosines_of_their_states(left_asks, right_asks, wanted) -> None:
     """Against states of each text alone, weighed by hand; questions have weights of their own."""
     model = matcher()
-    model.head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+    model.head.know_questions(KNOWN)
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS)
     left, right = [CLS, *range(10, 16), SEP], [CLS, *range(30, 39), SEP]
     weights = torch.tensor(wanted)
     cosine = cosines_alone(model, left, right) @ weights / weights.sum()
@@ -212,7 +216,8 @@ def test_unlike_texts_are_ranked_by_the_cosines_of_their_states(left_asks, right
 def test_distance_of_two_questions_counts_more_where_their_tokens_have_near_partners(asked: bool) -> None:
     """Against the cosines and the overlap of states of each text alone; statements stay as they are."""
     model = matcher()
-    model.head.weigh_cosines(STATEMENTS, STATEMENTS, MARK)
+    model.head.know_questions(KNOWN)
+    model.head.weigh_cosines(STATEMENTS, STATEMENTS)
     model.head.share.data.zero_()  # no penalty
     pairs = [
         ([CLS, *range(10, 16), SEP], [CLS, *range(10, 14), 30, 31, SEP]),
@@ -235,7 +240,8 @@ def test_distance_of_two_questions_counts_more_where_their_tokens_have_near_part
 
 def test_file_of_three_cosines_is_read_and_decides_as_it_did(tmp_path: Path) -> None:
     model = matcher()
-    model.head.weigh_cosines((*STATEMENTS[:3], 0.0), (*QUESTIONS[:3], 0.0), MARK)
+    model.head.know_questions(KNOWN)
+    model.head.weigh_cosines((*STATEMENTS[:3], 0.0), (*QUESTIONS[:3], 0.0))
     save_pretrained(model, tmp_path / "m")
     tensors = load_file(tmp_path / "m" / "model.safetensors")
     del tensors["head.overlap"]
@@ -259,7 +265,8 @@ def with_marks(text: list[int], *places: int) -> list[int]:
 def test_question_marks_are_not_read() -> None:
     """At the end and within a text: vectors and, with one weight for all texts, logits are as without."""
     model = matcher()
-    model.head.weigh_cosines(STATEMENTS, STATEMENTS, MARK)
+    model.head.know_questions(KNOWN)
+    model.head.weigh_cosines(STATEMENTS, STATEMENTS)
     for left, right in zip(texts(8)[::2], texts(8)[1::2], strict=True):
         left, right = [[t for t in text if t != MARK] for text in (left, right)]  # noqa: PLW2901
         asked = packed(with_marks(left, len(left) - 1), with_marks(right, 1, len(right) - 1), 40)
@@ -272,7 +279,8 @@ def test_question_marks_are_not_read() -> None:
 
 def test_without_a_question_mark_in_the_vocabulary_all_texts_are_statements() -> None:
     model = matcher()
-    model.head.weigh_cosines(STATEMENTS, QUESTIONS, None)
+    model.head.know_questions({})
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS)
     left, right = [CLS, *range(10, 16), MARK, SEP], [CLS, *range(30, 39), MARK, SEP]
     weights = torch.tensor(STATEMENTS)
     cosine = cosines_alone(model, left, right) @ weights / weights.sum()
@@ -281,20 +289,71 @@ def test_without_a_question_mark_in_the_vocabulary_all_texts_are_statements() ->
     assert float(logits[1] - logits[0]) == pytest.approx(wanted, abs=1e-4)
 
 
+ASKED = {"what": 50, "do": 51}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "wanted"),
+    [
+        ([50, 10, 11], [51, 30, 31, 32], "questions"),
+        ([50, 10, 11], [50, 30, 31, 32], "questions"),
+        ([50, 10, 11], [30, 31, 32, MARK], "questions"),  # one by its word, one by its mark
+        ([10, 50, 11], [51, 30, 31, 32], "statements"),  # not its first word
+        ([50, 10, 11], [30, 51, 31, 32], "statements"),
+        ([50, 10, 11], [30, 31, 32], "statements"),
+        ([52, 10, 11], [51, 30, 31, 32], "statements"),  # another word
+    ],
+)
+def test_questions_are_told_by_their_first_word_too(left, right, wanted) -> None:
+    """Each against the cosines of its texts alone, weighed as questions or as statements; in both orders."""
+    model = matcher()
+    model.head.know_questions(KNOWN | ASKED | {"whatever": 52})
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS)
+    model.head.share.data.zero_()  # no penalty
+    left, right = [CLS, *left, SEP], [CLS, *right, SEP]
+    weights = torch.tensor(QUESTIONS if wanted == "questions" else STATEMENTS)
+    cosine = cosines_alone(model, *([t for t in text if t != MARK] for text in (left, right)))
+    expected = float(model.head.scale.abs() * (cosine @ weights / weights.sum()) + model.head.shift)
+    for pair in ((left, right), (right, left)):
+        logits = model(**packed(*pair, 20))[0][0]
+        assert float(logits[1] - logits[0]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_file_without_question_words_is_read_and_decides_as_it_did(tmp_path: Path) -> None:
+    model = matcher()
+    model.head.know_questions(KNOWN)
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS)
+    save_pretrained(model, tmp_path / "m")
+    tensors = load_file(tmp_path / "m" / "model.safetensors")
+    del tensors["head.question_words"]
+    save_file(tensors, tmp_path / "m" / "model.safetensors", metadata={"format": "pt"})
+    again = load_pretrained(tmp_path / "m")
+    for left, right in itertools.pairwise(texts(6)):
+        batch = packed(with_marks(left, 1), with_marks(right, 1), 34)
+        assert torch.equal(again(**batch)[0], model(**batch)[0])
+
+
 @pytest.mark.parametrize("mark", [35, 1029, 29_999, 249_999])
-def test_file_in_eight_bits_keeps_the_question_mark(tmp_path: Path, mark: int) -> None:
+def test_file_in_eight_bits_keeps_the_question_mark_and_words(tmp_path: Path, mark: int) -> None:
     """Ids above 2,048 are no numbers of float16."""
     model = matcher()
-    model.head.weigh_cosines(STATEMENTS, QUESTIONS, mark)
+    model.head.know_questions(
+        {"?": mark} | {word: mark + at for at, word in enumerate(QUESTION_WORDS[1:], 1)}
+    )
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS)
     save_pretrained(model, tmp_path / "m", eight_bit=True)
     head = load_pretrained(tmp_path / "m").head
     assert int(DIGIT * head.question_mark[0] + head.question_mark[1]) == mark
+    high, low = head.question_words.chunk(2)
+    wanted = [-DIGIT, *range(mark + 1, mark + len(QUESTION_WORDS))]
+    assert (DIGIT * high + low).tolist() == wanted
     assert torch.allclose(head.cosines, model.head.cosines, atol=1e-3)
 
 
 def test_no_pair_is_above_equal_texts_where_a_weight_is_below_zero() -> None:
     model = matcher()
-    model.head.weigh_cosines(STATEMENTS, (1.0, 0.0, -0.9, 0.3), MARK)
+    model.head.know_questions(KNOWN)
+    model.head.weigh_cosines(STATEMENTS, (1.0, 0.0, -0.9, 0.3))
     text = [CLS, *range(10, 16), MARK, SEP]  # questions, so that the weight counts
     top = model(**packed(text, text, 32))[0][0, 1]
     for other in texts(10):
@@ -314,7 +373,8 @@ def rare(model: EmbeddingMatcher) -> EmbeddingMatcher:
 
 def test_tokens_that_are_all_as_rare_count_alike() -> None:
     model = matcher()
-    model.head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+    model.head.know_questions(KNOWN)
+    model.head.weigh_cosines(STATEMENTS, QUESTIONS)
     pairs = [packed(left, right, 34) for left, right in itertools.pairwise(texts(10))]
     before = [model(**batch) for batch in pairs]
     model.head.weigh_rare_tokens()
@@ -327,7 +387,8 @@ def test_rare_tokens_count_by_their_rarity_in_the_cosine_of_the_embedding_output
     """Against the definition in float64, with each text's embedding output by itself."""
     model = rare(matcher())
     head = model.head
-    head.weigh_cosines((0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 1.0, 0.0), MARK)
+    head.know_questions(KNOWN)
+    head.weigh_cosines((0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 1.0, 0.0))
     head.share.data.zero_()  # no penalty
     assert head.rarity is not None
     weight, bias = (part.detach().double().numpy() for part in (head.rarity.weight[0], head.rarity.bias))
@@ -352,7 +413,8 @@ def test_rare_tokens_count_by_their_rarity_in_the_cosine_of_the_embedding_output
 @pytest.mark.parametrize("eight_bit", [False, True])
 def test_file_keeps_the_rarity_and_that_there_is_none(tmp_path: Path, eight_bit: bool) -> None:
     for name, model in (("rare", rare(matcher())), ("plain", matcher())):
-        model.head.weigh_cosines(STATEMENTS, QUESTIONS, MARK)
+        model.head.know_questions(KNOWN)
+        model.head.weigh_cosines(STATEMENTS, QUESTIONS)
         save_pretrained(model, tmp_path / name, eight_bit=eight_bit)
         again = load_pretrained(tmp_path / name)
         assert (again.head.rarity is None) == (name == "plain")

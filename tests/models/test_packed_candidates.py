@@ -31,8 +31,10 @@ def together(query: list[int], others: list[list[int]]) -> dict[str, Tensor]:
 def test_logits_are_those_of_each_pair_alone(count: int) -> None:
     model = matcher(LONG)
     query, *others = texts(count + 1)
-    asked = query[1]  # the query and the last text are questions, others may be
-    model.head.weigh_cosines((1.0, 0.4, 0.2, 0.5), (1.0, 0.1, -0.3, 0.8), asked)
+    # The query and the last text are questions, by mark or first word; others may be.
+    asked, word = query[1:3]
+    model.head.know_questions({"?": asked, "what": word, "how": others[0][1]})
+    model.head.weigh_cosines((1.0, 0.4, 0.2, 0.5), (1.0, 0.1, -0.3, 0.8))
     model.head.weigh_overlap(0.8, 5.0, 0.2)
     others[-1] = [*others[-1][:-1], asked, others[-1][-1]]
     found = PackedCandidates(model, 6)(**together(query, others))

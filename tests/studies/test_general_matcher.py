@@ -13,7 +13,15 @@ from studies.general_matcher import train_head
 from studies.general_matcher.calibration_noise import calibration_errors, drawn
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
-from studies.general_matcher.figures import auc, best_threshold, calibrated, error_by_chance, figures
+from studies.general_matcher.figures import (
+    auc,
+    best_threshold,
+    calibrated,
+    error_by_chance,
+    figures,
+    ranked,
+    ranked_look_up,
+)
 from studies.general_matcher.spelling_dev import TrainingMisspeller, decisions, same_texts
 from studies.shipped.front_page_encoders import lookup_graph, static_table, write
 
@@ -85,6 +93,30 @@ def test_a_model_without_vectors_has_no_look_up_and_calibration_mends_the_scores
     assert found["shipped_qqp_accuracy"][0] == pytest.approx(hits.mean(), abs=1e-4)
     assert found["shipped_minimal_synonym"][0] == pytest.approx(hits[1::2].mean(), abs=1e-4)
     assert found["shipped_minimal_different"] == pytest.approx(hits[::2].mean(), abs=1e-4)  # numbers alone
+
+
+def test_a_look_up_orders_what_the_search_has_found_by_the_score():
+    """Two queries, five stored texts; what the search passes by is not asked about."""
+    angles = np.array([0.0, 1.0, 0.1, 0.2, 0.3, 0.9, 1.1])  # the first two are asked
+    vectors = np.stack([np.cos(angles), np.sin(angles)], 1)
+    asked, stored = np.arange(2), np.arange(2, 7)
+    scored = []
+
+    def score(left, right):
+        scored.extend(zip(left.tolist(), right.tolist(), strict=True))
+        return -vectors[right][:, 0]  # the largest angle first
+
+    assert ranked(asked, stored, vectors, score, 2).tolist() == [[1, 0], [4, 3]]
+    assert sorted(scored) == [(0, 2), (0, 3), (1, 5), (1, 6)]
+    clinc = {
+        "asked": asked,
+        "stored": stored,
+        "intent": np.array([0, 1]),
+        "stored_intent": np.array([0, 0, 0, 2, 1]),
+    }
+    found = ranked_look_up(clinc, vectors, lambda left, right: -vectors[right][:, 0])
+    assert found["clinc_ranked_first"][0] == 0.5  # of the first five of each the largest angle is 1.1
+    assert found["clinc_ranked_in_five"][0] == 1.0
 
 
 def test_a_misspelling_in_each_text_changes_both(words):
