@@ -135,9 +135,8 @@ def main(
         states = {name: pair_states(matcher, tokenizer, a, b) for name, (a, b, _) in sets.items()}
         for variant in VARIANTS:
             if variant.marks_read == marks_read:
-                if not marks_read:
-                    mark = {"?": vocabulary["?"]}
-                    matcher.head.know_questions(vocabulary if variant.first_words else mark)
+                known = vocabulary if variant.first_words else {"?": vocabulary["?"]}
+                matcher.head.know_questions({} if marks_read else known)
                 matcher.head.weigh_cosines(variant.statements, variant.questions)
                 matcher.head.weigh_overlap(*variant.overlap)
                 matcher.head.none, matcher.head.deepest = variant.none, variant.deepest

@@ -22,8 +22,10 @@ from studies.general_matcher.figures import (
     ranked,
     ranked_look_up,
 )
+from studies.general_matcher.look_up_time import LookUp
 from studies.general_matcher.spelling_dev import TrainingMisspeller, decisions, same_texts
 from studies.shipped.front_page_encoders import lookup_graph, static_table, write
+from tests.helpers.small_matcher import embedding_artefact
 
 REAL = {"believe": "beleive", "government": "goverment", "several": "severel", "tomorrow": "tommorow"}
 
@@ -117,6 +119,18 @@ def test_a_look_up_orders_what_the_search_has_found_by_the_score():
     found = ranked_look_up(clinc, vectors, lambda left, right: -vectors[right][:, 0])
     assert found["clinc_ranked_first"][0] == 0.5  # of the first five of each the largest angle is 1.1
     assert found["clinc_ranked_in_five"][0] == 1.0
+
+
+def test_a_look_up_is_timed_in_its_two_steps():
+    stored = [f"the {word} of tomorrow" for word in "abcdefghijklm"]
+    timed = LookUp(embedding_artefact("onnx", "none"), stored, threads=1)
+    for query in ("the a of today", "the z"):
+        timed.ask(query)
+    found = timed.record()
+    assert list(found) == ["search", "rank"]
+    for times in found.values():
+        assert len(times["samples"]) == 2
+        assert 0 < times["median"] == pytest.approx(np.mean(times["samples"]), abs=2e-3)
 
 
 def test_a_misspelling_in_each_text_changes_both(words):
