@@ -18,7 +18,7 @@ from studies.general_matcher.evaluation_sets import PAIR_SETS
 DRAWS = 1000
 SIDES = ("left", "right")
 CALIBRATED_ON = 500  # pairs
-FOUND = 10  # stored texts that a search finds, as `Matcher.search` does
+FOUND = 10  # stored texts that a search finds, as `Embedder.search` does where nobody says
 CALIBRATION = {"qqp_test": "qqp_dev", "mrpc_test": "mrpc_dev", "twitter_url_test": "twitter_url_train"}
 
 Figure = Callable[[np.ndarray, np.ndarray], float]  # of labels (N,) and values (N,)
