@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from distill.general.texts import held_out_intents, rows
 
+STORED = 5  # texts of each intent, in the look-up to watch a run by
 Embed = Callable[[Sequence[str]], np.ndarray]
 DevSet = tuple[str, str, str, str, int]  # name, file, columns of texts and label, pairs at most
 SETS: tuple[DevSet, ...] = (
@@ -33,8 +34,11 @@ def dev_pairs(
 
 
 @cache
-def _intents(data: Path) -> tuple[list[str], np.ndarray, list[str], np.ndarray]:
-    """Dev queries and stored texts of 50 *trained* intents: look-up as in the test, on other intents."""
+def utterances(data: Path, stored_per_intent: int) -> tuple[list[str], np.ndarray, list[str], np.ndarray]:
+    """Stored texts and their intents, 500 dev queries and theirs, of 50 *trained* intents.
+
+    A look-up as in the test, on other intents.
+    """
     out = set(held_out_intents(data))
     train = [r for r in rows(data / "intents/clinc150/train.tsv") if r["intent"] not in out]
     dev = [r for r in rows(data / "intents/clinc150/dev.tsv") if r["intent"] not in out]
@@ -43,7 +47,7 @@ def _intents(data: Path) -> tuple[list[str], np.ndarray, list[str], np.ndarray]:
     stored = []
     for row in train:
         seen[row["intent"]] = seen.get(row["intent"], 0) + 1
-        if row["intent"] in names and seen[row["intent"]] <= 5:
+        if row["intent"] in names and seen[row["intent"]] <= stored_per_intent:
             stored.append(row)
     asked = [r for r in dev if r["intent"] in names][::2]
     return (
@@ -68,7 +72,7 @@ def development_figures(embed: Embed, data: Path, sets: Sequence[DevSet] = SETS)
         left, right, labels = dev_pairs(data, *rest)
         vectors = embed([*left, *right])
         found[name] = round(agreement((vectors[: len(left)] * vectors[len(left) :]).sum(1), labels), 4)
-    stored, intents, asked, wanted = _intents(data)
+    stored, intents, asked, wanted = utterances(data, STORED)
     vectors = embed([*stored, *asked])
     nearest = (vectors[len(stored) :] @ vectors[: len(stored)].T).argmax(1)
     found["clinc_dev"] = round(float((intents[nearest] == wanted).mean()), 4)

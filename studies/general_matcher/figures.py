@@ -173,10 +173,7 @@ def ranked_look_up(
     """Right intent first and in five where the `FOUND` nearest by the vectors are ordered by the score."""
     right = ranked(clinc["asked"], clinc["stored"], vectors, score, FOUND)
     same = clinc["stored_intent"][right] == clinc["intent"][:, None]
-    return {
-        "clinc_ranked_first": interval(len(same), lambda i: float(same[i, 0].mean())),
-        "clinc_ranked_in_five": interval(len(same), lambda i: float(same[i, :5].any(1).mean())),
-    }
+    return _first_and_in_five("clinc_ranked", same)
 
 
 def ranked(
@@ -198,9 +195,14 @@ def ranked(
     Returns:
         Places in `stored`, (Q, count), the highest score first.
     """
-    near = np.argsort(-(vectors[asked] @ vectors[stored].T), axis=1)[:, :count]
+    near = nearest(vectors[asked], vectors[stored], count)
     scores = score(np.repeat(asked, count), stored[near].ravel()).reshape(near.shape)
     return np.take_along_axis(near, np.argsort(-scores, axis=1, kind="stable"), 1)
+
+
+def nearest(asked: np.ndarray, stored: np.ndarray, count: int) -> np.ndarray:
+    """Places (Q, count) of the stored unit vectors (S, H) nearest to each asked one (Q, H), nearest first."""
+    return np.argsort(-(asked @ stored.T), axis=1)[:, :count]
 
 
 def look_up(clinc: dict[str, np.ndarray], vectors: np.ndarray) -> dict[str, Any]:
@@ -211,10 +213,16 @@ def look_up(clinc: dict[str, np.ndarray], vectors: np.ndarray) -> dict[str, Any]
     outside = (vectors[clinc["outside"]] @ vectors[clinc["stored"]].T).max(1)
     values = np.concatenate([similar.max(1), outside])
     inside = np.concatenate([np.ones(len(similar)), np.zeros(len(outside))])
-    return {
-        "clinc_first": interval(len(right), lambda i: float(right[i, 0].mean())),
-        "clinc_in_five": interval(len(right), lambda i: float(right[i].any(1).mean())),
+    return _first_and_in_five("clinc", right) | {
         "clinc_out_of_scope_auc": interval(len(values), lambda i: auc(inside[i], values[i])),
+    }
+
+
+def _first_and_in_five(name: str, right: np.ndarray) -> dict[str, Any]:
+    """How often the first is right, and one of the first five: (Q, 5 or more) of whether each is."""
+    return {
+        f"{name}_first": interval(len(right), lambda i: float(right[i, 0].mean())),
+        f"{name}_in_five": interval(len(right), lambda i: float(right[i, :5].any(1).mean())),
     }
 
 

@@ -27,6 +27,8 @@ from studies.general_matcher.evaluation_sets import questions
 from studies.general_matcher.figures import FOUND
 from studies.general_matcher.options import SHARED, Shared
 
+WARM_UP = 10  # queries before those that count: the first calls of a session are slow
+
 
 class LookUp:
     """An artefact with its index, and the milliseconds of every query so far."""
@@ -72,7 +74,7 @@ def main(
     stored = [known[place] for place in sets["clinc"]["stored"]]
     asked = [known[place] for place in sets["clinc"]["asked"]]
     look_ups = {folder.name: LookUp(folder, stored, threads) for folder in artefacts}
-    for query in asked[:10]:  # the first calls of a session are slow
+    for query in asked[:WARM_UP]:
         for look_up in look_ups.values():
             look_up.ask(query)
     for look_up in look_ups.values():

@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-from distill.general.development import SETS, agreement, dev_pairs
+from distill.general.development import SETS, agreement, dev_pairs, utterances
 from distill.general.edits import edited
 from distill.general.heads import TokenStates, head_logits, pair_states, token_states
 from distill.general.minimal_pairs import MadePair, generate
 from distill.general.teachers import read_texts
-from distill.general.texts import held_out_intents, rows
+from distill.general.texts import rows
 from distill.general.train_head import EDITED, OVERLAP, QUESTIONS, STATEMENTS, Overlap, Weights
 from distill.general.trunk import held
 from mobilebert_export.general_shipping import RECIPES
@@ -31,13 +31,13 @@ from studies.common.markdown import table
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.evaluation_sets import STORED_PER_INTENT
-from studies.general_matcher.figures import FOUND
+from studies.general_matcher.figures import FOUND, nearest
 from studies.general_matcher.opened import open_matcher
 from studies.general_matcher.options import CACHE, SHARED, TWITTER, Cache, Shared
 
 MADE = 60  # pairs of each kind, of templates and of edited sentences
 NO_MARKS = "qqp_dev without ?"
-QUERIES = 500  # of each look-up
+QUERIES = 500  # of the look-up of duplicates, as many as of utterances
 Columns = tuple[list[str], list[str], np.ndarray]  # left and right texts, labels
 
 
@@ -126,7 +126,9 @@ def main(
     sets |= {name: _columns(pairs) for name, pairs in made.items()}
     vocabulary, rarity = tokenizer.vocabulary(), matcher.head.rarity
     sets |= {
-        "clinc_dev look-up": found_by_search(matcher, tokenizer, *utterances(shared / "data")),
+        "clinc_dev look-up": found_by_search(
+            matcher, tokenizer, *utterances(shared / "data", STORED_PER_INTENT)
+        ),
         "qqp_dev look-up": found_by_search(matcher, tokenizer, *duplicates(shared / "data")),
     }
     found = []
@@ -150,45 +152,28 @@ def main(
     console().print(table(tuple(found[0]), [[str(value) for value in row.values()] for row in found]))
 
 
-def utterances(data: Path) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
-    """What is asked, what is stored, the intents of both: 50 *trained* intents, 30 stored texts of each."""
-    out = set(held_out_intents(data))
-    asked = [r for r in rows(data / "intents/clinc150/dev.tsv") if r["intent"] not in out]
-    names = sorted({r["intent"] for r in asked})[::2]
-    asked = [r for r in asked if r["intent"] in names]
-    train = rows(data / "intents/clinc150/train.tsv")
-    stored = [r for name in names for r in [r for r in train if r["intent"] == name][:STORED_PER_INTENT]]
-    asked = asked[:: max(1, len(asked) // QUERIES)][:QUERIES]
-    return (
-        [r["text"] for r in asked],
-        [r["text"] for r in stored],
-        np.array([names.index(r["intent"]) for r in asked]),
-        np.array([names.index(r["intent"]) for r in stored]),
-    )
-
-
-def duplicates(data: Path) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
-    """First questions of QQP dev's duplicates, all second questions, and which belongs to which."""
+def duplicates(data: Path) -> tuple[list[str], np.ndarray, list[str], np.ndarray]:
+    """All second questions of QQP dev, the first ones of its duplicates, and which belongs to which."""
     pairs = rows(data / "qqp/dev.tsv")
     stored = sorted({r["question2"] for r in pairs})
     at = {text: place for place, text in enumerate(stored)}
     asked = [r for r in pairs if r["label"] == "1" and r["question1"] not in at]
     asked = asked[:: max(1, len(asked) // QUERIES)][:QUERIES]
     wanted = np.array([at[r["question2"]] for r in asked])
-    return [r["question1"] for r in asked], stored, wanted, np.arange(len(stored))
+    return stored, np.arange(len(stored)), [r["question1"] for r in asked], wanted
 
 
 def found_by_search(
     matcher: EmbeddingMatcher,
     tokenizer: PairTokenizer,
-    asked: list[str],
     stored: list[str],
-    wanted: np.ndarray,
     kinds: np.ndarray,
+    asked: list[str],
+    wanted: np.ndarray,
 ) -> Columns:
     """Each asked text beside the `FOUND` stored ones nearest to it, the nearest first; 1 where they match."""
     vectors = np.stack([state.vector for state in token_states(matcher, tokenizer, [*asked, *stored])])
-    near = np.argsort(-(vectors[: len(asked)] @ vectors[len(asked) :].T), axis=1)[:, :FOUND]
+    near = nearest(vectors[: len(asked)], vectors[len(asked) :], FOUND)
     left = [text for text in asked for _ in range(FOUND)]
     labels = (kinds[near] == wanted[:, None]).astype(float)
     return left, [stored[place] for place in near.ravel()], labels.ravel()

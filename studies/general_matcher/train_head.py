@@ -11,7 +11,15 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.train_head import OVERLAP, QUESTIONS, STATEMENTS, HeadConfig, Weights, write_matcher
+from distill.general.train_head import (
+    OVERLAP,
+    QUESTIONS,
+    STATEMENTS,
+    HeadConfig,
+    Overlap,
+    Weights,
+    write_matcher,
+)
 from mobilebert_runtime.errors import OptionError
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
@@ -78,7 +86,7 @@ def _weights(option: str, given: str) -> Weights:
     return vectors, first, words, nearest
 
 
-def _overlap(given: str) -> tuple[float, float, float]:
+def _overlap(given: str) -> Overlap:
     try:
         least, slope, start = (float(part) for part in given.split(","))
     except ValueError as error:
