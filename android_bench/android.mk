@@ -1,7 +1,7 @@
 # Targets of the Android work; the project's Makefile includes this file and defines BIN, READY and READY_DEV.
 ANDROID_TOOLS ?= build/android-tools
 ANDROID_RUNNERS := $(ANDROID_TOOLS)/runner-tflite.tar $(ANDROID_TOOLS)/runner-onnx.tar
-RUNNER_SOURCES := $(addprefix android_bench/,__init__.py worker.py external_model.py machine.py runner/device.py \
+RUNNER_SOURCES := $(addprefix android_bench/,__init__.py measuring/__init__.py measuring/worker.py measuring/external_model.py measuring/machine.py runner/device.py \
 	runner/run.sh runner/bundle.py) $(wildcard mobilebert_runtime/*.py)
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 

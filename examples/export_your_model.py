@@ -14,8 +14,8 @@ import torch
 from rich.console import Console
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from mobilebert_export.export_request import ExportRequest
-from mobilebert_export.exporter import export
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_export.pipeline.exporter import export
 from mobilebert_runtime import Matcher
 
 PAIR = ("How old is the Moon?", "What is the age of the Moon?")

@@ -30,9 +30,10 @@ WHEELS = {
 PLATFORMS = tuple(f"manylinux{tag}_aarch64" for tag in ("_2_28", "_2_27", "_2_17", "2014"))
 OUR_FILES = (
     "android_bench/__init__.py",
-    "android_bench/worker.py",
-    "android_bench/external_model.py",
-    "android_bench/machine.py",
+    "android_bench/measuring/__init__.py",
+    "android_bench/measuring/worker.py",
+    "android_bench/measuring/external_model.py",
+    "android_bench/measuring/machine.py",
     "android_bench/runner/__init__.py",
     "android_bench/runner/device.py",
     *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "mobilebert_runtime").glob("*.py"))),

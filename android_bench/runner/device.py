@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from android_bench import machine, worker
+from android_bench.measuring import machine, worker
 from mobilebert_runtime.artefact import read_tokenizer
 from mobilebert_runtime.card import check_checksums, read_card
 from mobilebert_runtime.matcher import Matcher, positive_probability

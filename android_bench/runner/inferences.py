@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from android_bench.external_model import open_model
+from android_bench.measuring.external_model import open_model
 
 MARK = "/mobilebert-inference-ends"
 # Whose instructions are the runtime's; Python's and numpy's are not counted.

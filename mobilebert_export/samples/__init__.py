@@ -7,8 +7,8 @@ calibrates; the other two thirds verify.
 
 from pathlib import Path
 
-from matching.data.pairs import read_texts
 from mobilebert_export.samples.recombined import recombined
+from mobilebert_matching.data.pairs import read_texts
 from mobilebert_runtime.card import QUESTION_ANSWERING
 
 SAMPLES = Path(__file__).parent / "pairs.tsv"

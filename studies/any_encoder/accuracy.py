@@ -16,9 +16,9 @@ import numpy as np
 from scipy.stats import spearmanr
 from typer import Argument, Option
 
-from matching.data.glue import TaskData, find_task, read_file
-from matching.evaluation.metrics import auc
-from mobilebert_export.export_request import ExportRequest
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_matching.data.glue import TaskData, find_task, read_file
+from mobilebert_matching.evaluation.metrics import auc
 from mobilebert_runtime.artefact import ArtefactModel, load
 from mobilebert_runtime.card import read_recipe
 from mobilebert_runtime.embedder import Embedder
@@ -37,7 +37,7 @@ FLOAT = "tflite-none"  # whose decisions the others' are compared with
 def read_scored(path: Path, prefix: str = "", most: int | None = None) -> TaskData:
     """Text pairs of a file with people's scores, or with 1 for a match and 0 for none.
 
-    `prefix` comes before each text; errors as `matching.data.glue.read_task`.
+    `prefix` comes before each text; errors as `mobilebert_matching.data.glue.read_task`.
     """
     pairs, targets = read_file(path, find_task("sts-b"))  # whose targets are numbers
     return TaskData([(prefix + a, prefix + b) for a, b in pairs[:most]], targets[:most])

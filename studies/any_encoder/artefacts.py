@@ -15,15 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from mobilebert_export import samples
-from mobilebert_export.artefact_folder import write_checksums
-from mobilebert_export.export_request import ExportRequest
-from mobilebert_export.exporter import export
-from mobilebert_export.verification import VerificationError
+from mobilebert_export.pipeline.artefact_folder import write_checksums
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_export.pipeline.exporter import export
+from mobilebert_export.verification.verify import VerificationError
+from mobilebert_quantize.recipes import RECIPES
+from mobilebert_quantize.tflite.int8 import quantize_tflite, rows_of
 from mobilebert_runtime.artefact import load
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.files import write_json
-from quantize.recipes import RECIPES
-from quantize.tflite_int8 import quantize_tflite, rows_of
 from studies.common.script import console
 
 OURS = {f"{target}-{quant}": (target, quant) for target in ("tflite", "onnx") for quant in ("none", "int8")}

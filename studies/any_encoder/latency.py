@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from android_bench.machine import describe
+from android_bench.measuring.machine import describe
 from mobilebert_runtime.artefact import ArtefactModel, load
 from mobilebert_runtime.files import write_json
 from studies.common.records import check_outputs, read_json

@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from android_bench.machine import HIDDEN_FLAGS, read_flags
+from android_bench.measuring.machine import HIDDEN_FLAGS, read_flags
 from mobilebert_runtime.errors import ToolError
 
 FOLDER = Path(__file__).resolve().parents[2] / "runs" / "cpuid-mask"

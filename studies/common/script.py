@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Option
 
-from mobilebert_export import cli
+from mobilebert_export.command_line import program as cli
 
 # Options that several scripts have.
 Out = Annotated[Path, Option(help="Folder of the records, one JSON file a run.")]

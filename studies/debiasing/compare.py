@@ -22,19 +22,32 @@ from scipy.special import softmax
 from torch import Tensor, nn
 from typer import Option
 
-import models
-from distill.teacher_logits import teacher_logits
-from matching.data.datasets import DEV_PAIRS, DataSet, Examples, training_part
-from matching.data.labelled_pairs import LabelledPairs
-from matching.evaluation.pair_evaluation import evaluate
-from matching.evaluation.score_calibration import fit_settings
-from matching.length_bias.bias_audit import load_quartiles
-from matching.length_bias.length_divergence import CATEGORIES
-from matching.length_bias.length_prior import adjusted
-from matching.mining.tfidf import mine_pairs
+import mobilebert_models
+from mobilebert_matching.data.datasets import DEV_PAIRS, DataSet, Examples, training_part
+from mobilebert_matching.data.labelled_pairs import LabelledPairs
+from mobilebert_matching.evaluation.pair_evaluation import evaluate
+from mobilebert_matching.evaluation.score_calibration import fit_settings
+from mobilebert_matching.length_bias.bias_audit import load_quartiles
+from mobilebert_matching.length_bias.length_divergence import CATEGORIES
+from mobilebert_matching.length_bias.length_prior import adjusted
+from mobilebert_matching.mining.tfidf import mine_pairs
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from mobilebert_training.batches import Batch, LengthBuckets, Tensors
+from mobilebert_training.distillation.teacher_logits import teacher_logits
+from mobilebert_training.finetuning.encoded_pairs import swap_flags
+from mobilebert_training.finetuning.fit_matcher import TRAINING
+from mobilebert_training.finetuning.initial_model import start_directory, start_model
+from mobilebert_training.finetuning.matchers import (
+    WORD_NETWORKS,
+    EncoderMatcher,
+    Matcher,
+    build_matcher,
+    load_matcher,
+)
+from mobilebert_training.trainer import Parts, train
+from mobilebert_training.training_config import LossNormalizers, ResumeError, TrainingConfig
 from studies.common.paper_data import HeldOut, held_out_parts, paper_data
 from studies.common.records import read_all, read_json, write_text
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
@@ -49,13 +62,6 @@ from studies.debiasing.methods import (
     missing_label,
 )
 from studies.debiasing.report import draw, page
-from training.batches import Batch, LengthBuckets, Tensors
-from training.encoded_pairs import swap_flags
-from training.fit_matcher import TRAINING
-from training.initial_model import start_directory, start_model
-from training.matchers import WORD_NETWORKS, EncoderMatcher, Matcher, build_matcher, load_matcher
-from training.trainer import Parts, train
-from training.training_config import LossNormalizers, ResumeError, TrainingConfig
 
 # Mined pairs that are labelled for each one that augmentation lacks, by the label it lacks: of pairs mined
 # from QQP whose lengths diverge most (CAT4) matcher-qqp-m calls 6% equal, of the others 14%.
@@ -123,7 +129,9 @@ class RunConfig:
 
     epochs: float = 1.0  # over the labelled pairs; every method takes as many steps
     batch_size: int = 64
-    learning_rate: float = 5e-4  # of the task stage of `distill.task.distillation_recipes`
+    learning_rate: float = (
+        5e-4  # of the task stage of `mobilebert_training.distillation.distillation_recipes`
+    )
     max_pairs: int | None = None  # at most so many labelled pairs, drawn at random
     seed: int = 0
 
@@ -133,9 +141,7 @@ class Comparison:
     """Where everything comes from and goes to."""
 
     data: DataSet  # pairs, with train.tsv and test.tsv
-    start: (
-        str  # a model as in `training.initial_model`, of which the encoder is taken; or a word-level matcher
-    )
+    start: str  # a model as in `initial_model`, of which the encoder is taken; or a word-level matcher
     config: RunConfig
     out: Path  # of the records
     runs: Path  # of models, checkpoints and the teacher's logits
@@ -239,7 +245,7 @@ class Comparison:
 
     def _teacher_logits(self, teacher: Path, pairs: list[Pair]) -> np.ndarray:
         """Logits (N, 2) of the teacher, kept in `runs`."""
-        network, tokenizer = models.load_classifier(teacher), PairTokenizer.load(teacher)
+        network, tokenizer = mobilebert_models.load_classifier(teacher), PairTokenizer.load(teacher)
         return teacher_logits(network, tokenizer, pairs, self.runs / "teacher_logits")
 
     def _train(self, plan: DebiasedTrainingSet, folder: Path) -> None:

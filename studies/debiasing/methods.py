@@ -22,10 +22,10 @@ from scipy.special import log_expit, softmax
 from torch import Tensor
 from torch.nn import functional as F
 
-from matching.data.labelled_pairs import LabelledPairs
-from matching.length_bias.debiased_sets import level
-from matching.length_bias.length_divergence import CATEGORIES, pairwise, word_counts
-from matching.length_bias.length_prior import LengthPrior, adjusted
+from mobilebert_matching.data.labelled_pairs import LabelledPairs
+from mobilebert_matching.length_bias.debiased_sets import level
+from mobilebert_matching.length_bias.length_divergence import CATEGORIES, pairwise, word_counts
+from mobilebert_matching.length_bias.length_prior import LengthPrior, adjusted
 from mobilebert_runtime.errors import OptionError
 
 # (1 − p_length)^γ times the frequency p_length leaves the log-odds of a category (1 − γ) times what they are:

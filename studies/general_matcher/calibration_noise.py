@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-from distill.general.development import dev_pairs
-from distill.general.heads import pair_logits
-from matching.evaluation.metrics import expected_calibration_error
+from mobilebert_matching.evaluation.metrics import expected_calibration_error
 from mobilebert_runtime.files import write_json
+from recipes.general_matchers.development import dev_pairs
+from recipes.general_matchers.heads import pair_logits
 from studies.common.records import Json, check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.figures import CALIBRATED_ON, calibrated, error_by_chance

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from distill.general.batches import TrainingTexts
-from distill.general.train_trunk import counted
-from distill.init.student import factorise_embedding
+from mobilebert_models import EncoderConfig, build
+from mobilebert_models.networks.bert import BertLayer
+from mobilebert_models.networks.layers import Encoder, EncoderOutput, additive_mask
+from mobilebert_models.networks.mobilebert import MobileBertLayer
 from mobilebert_runtime.errors import ModelError
-from models import EncoderConfig, build
-from models.bert import BertLayer
-from models.layers import Encoder, EncoderOutput, additive_mask
-from models.mobilebert import MobileBertLayer
+from mobilebert_training.initialization.student import factorise_embedding
+from recipes.general_matchers.batches import TrainingTexts
+from recipes.general_matchers.train_trunk import counted
 
 Batch = dict[str, Tensor]
 RIDGE = 1e-2  # of the variance of a block's inner features

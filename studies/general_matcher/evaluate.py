@@ -1,7 +1,7 @@
 """The final figures of sentence encoders beside each other: the cosine's and, where there is one, the head's.
 
 Reads model directories, artefacts of embedders, embedding matchers and pair classifiers, and folders of other
-programs' encoders (`android_bench.external_model`), whose one output is the last layer.
+programs' encoders (`android_bench.measuring.external_model`), whose one output is the last layer.
 Opens the test splits: every choice comes before.
 
     python -m studies.general_matcher.evaluate minilm=minilm open-m=runs/general/matcher-open-m --out F.json
@@ -17,18 +17,18 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-from android_bench.external_model import EXTERNAL_MODEL_FILE, ExternalModel, open_model
-from distill.general.heads import pair_logits, token_states
-from distill.general.trunk import embed
+from android_bench.measuring.external_model import EXTERNAL_MODEL_FILE, ExternalModel, open_model
+from mobilebert_models import find_directory, load_pretrained
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained
-from models.embedding_matcher import EmbeddingMatcher
-from models.layers import encoder_of
+from recipes.general_matchers.heads import pair_logits, token_states
+from recipes.general_matchers.trunk import embed
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, run
 from studies.general_matcher.evaluation_sets import questions

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from distill.general.minimal_pairs import generate
-from distill.general.noise import MISSPELLINGS, Misspeller
-from distill.general.numerics import generator
-from distill.general.texts import held_out_intents, rows
+from mobilebert_training.numerics import generator
+from recipes.general_matchers.minimal_pairs import generate
+from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.texts import held_out_intents, rows
 
 Row = TypeVar("Row")
 PAIR_SETS = {

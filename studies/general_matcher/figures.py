@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import rankdata
 
-from distill.general.minimal_pairs import DIFFERENT
-from matching.evaluation.metrics import bootstrap, expected_calibration_error
-from matching.evaluation.score_calibration import fit_slope_and_offset
+from mobilebert_matching.evaluation.metrics import bootstrap, expected_calibration_error
+from mobilebert_matching.evaluation.score_calibration import fit_slope_and_offset
+from recipes.general_matchers.minimal_pairs import DIFFERENT
 from studies.general_matcher.evaluation_sets import PAIR_SETS
 
 DRAWS = 1000

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import torch
 from typer import Argument, Option
 
-from distill.general.development import SETS, development_figures
-from distill.general.train_trunk import average
-from distill.general.trunk import embed
+from mobilebert_models import load_pretrained
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import load_pretrained
-from models.layers import encoder_of
+from recipes.general_matchers.development import SETS, development_figures
+from recipes.general_matchers.train_trunk import average
+from recipes.general_matchers.trunk import embed
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, run
 from studies.general_matcher.options import SHARED, Shared

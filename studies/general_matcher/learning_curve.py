@@ -19,22 +19,22 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from typer import Option
 
-from distill.general.heads import token_states
-from distill.general.texts import rows
-from matching.data.datasets import Examples
-from matching.evaluation.metrics import expected_calibration_error
-from matching.evaluation.score_calibration import probabilities
-from mobilebert_export.shipping import DEV_PAIRS, DEV_SHARE
+from mobilebert_export.shipping.ship import DEV_PAIRS, DEV_SHARE
+from mobilebert_matching.data.datasets import Examples
+from mobilebert_matching.evaluation.metrics import expected_calibration_error
+from mobilebert_matching.evaluation.score_calibration import probabilities
+from mobilebert_models import find_directory
 from mobilebert_runtime.files import write_json
-from models import find_directory
+from mobilebert_training.finetuning.fit_matcher import fit, loop_config, settings_of
+from mobilebert_training.finetuning.matchers import build_matcher
+from recipes.general_matchers.heads import token_states
+from recipes.general_matchers.texts import rows
 from studies.common.records import read_json
 from studies.common.script import Threads, console, run
 from studies.general_matcher.evaluation_sets import spread
 from studies.general_matcher.figures import auc
 from studies.general_matcher.opened import open_matcher
 from studies.general_matcher.options import SHARED, Shared
-from training.fit_matcher import fit, loop_config, settings_of
-from training.matchers import build_matcher
 
 SETS = {"mrpc": ("glue/mrpc", "sentence"), "qqp": ("qqp", "question")}
 TESTED = 1000  # test pairs, evenly spread

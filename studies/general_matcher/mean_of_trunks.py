@@ -12,16 +12,16 @@ import torch
 from torch import Tensor, nn
 from typer import Option
 
-from distill.general.teachers import read_texts
-from distill.general.train_trunk import average
-from distill.general.trunk import HELD
-from mobilebert_export.four_bits import in_four_bits
+from mobilebert_models import find_directory, load_pretrained, save_pretrained
+from mobilebert_models.networks.layers import Encoder, encoder_of
+from mobilebert_models.weights.word_codes import ENTRIES, WordCodes, code_means, find_codes
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained, save_pretrained
-from models.layers import Encoder, encoder_of
-from models.word_codes import ENTRIES, WordCodes, code_means, find_codes
+from recipes.general_matchers.four_bit_weights import in_four_bits
+from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.train_trunk import average
+from recipes.general_matchers.trunk import HELD
 from studies.common.script import Force, Threads, run
 from studies.general_matcher.options import CACHE, Cache
 

@@ -1,4 +1,4 @@
-"""Near texts of every labelled text, `distill.general.mine`.
+"""Near texts of every labelled text, `recipes.general_matchers.mine`.
 
 pip install faiss-cpu==1.15.1
 python -m studies.general_matcher.mine
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from typer import Option
 
-from distill.general.mine import RANKS, write_neighbours
+from recipes.general_matchers.mine import RANKS, write_neighbours
 from studies.common.script import console, run
 from studies.general_matcher.options import CACHE, Cache
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from mobilebert_models import find_directory, load_pretrained
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained
-from models.embedding_matcher import EmbeddingMatcher
 
 
 def open_matcher(model: str) -> tuple[EmbeddingMatcher, PairTokenizer]:

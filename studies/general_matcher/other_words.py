@@ -15,13 +15,18 @@ from typing import Annotated
 import torch
 from typer import Option
 
-from distill.general.teachers import read_texts
-from distill.init.cut_vocabulary import entry_counts, kept_entries, with_other_entries, write_cut_tokenizer
+from mobilebert_models import find_directory, load_pretrained, save_pretrained
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained, save_pretrained
-from models.layers import encoder_of
+from mobilebert_training.initialization.cut_vocabulary import (
+    entry_counts,
+    kept_entries,
+    with_other_entries,
+    write_cut_tokenizer,
+)
+from recipes.general_matchers.teachers import read_texts
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import CACHE, Cache
 from studies.general_matcher.words import wordfreq

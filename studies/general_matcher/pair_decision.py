@@ -2,7 +2,8 @@
 
     python -m studies.general_matcher.pair_decision runs/general/open-m --out pair_decision-m.json
 
-The head's trained parts stay as `distill.general.train_head` leaves them. Decision 028 quotes the table.
+The head's trained parts stay as `recipes.general_matchers.train_head` leaves them. Decision 028 quotes the
+table.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-from distill.general.development import SETS, agreement, dev_pairs, utterances
-from distill.general.edits import edited
-from distill.general.heads import TokenStates, head_logits, pair_states, token_states
-from distill.general.minimal_pairs import MadePair, generate
-from distill.general.teachers import read_texts
-from distill.general.texts import rows
-from distill.general.train_head import EDITED, OVERLAP, QUESTIONS, STATEMENTS, Overlap, Weights
-from distill.general.trunk import held
-from mobilebert_export.general_shipping import RECIPES
+from mobilebert_models.networks.embedding_matcher import DEEPEST, NONE, AlignmentHead, EmbeddingMatcher
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models.embedding_matcher import DEEPEST, NONE, AlignmentHead, EmbeddingMatcher
+from recipes.general_matchers.development import SETS, agreement, dev_pairs, utterances
+from recipes.general_matchers.edits import edited
+from recipes.general_matchers.heads import TokenStates, head_logits, pair_states, token_states
+from recipes.general_matchers.make import RECIPES
+from recipes.general_matchers.minimal_pairs import MadePair, generate
+from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.texts import rows
+from recipes.general_matchers.train_head import EDITED, OVERLAP, QUESTIONS, STATEMENTS, Overlap, Weights
+from recipes.general_matchers.trunk import held
 from studies.common.markdown import table
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run

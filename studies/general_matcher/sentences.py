@@ -10,7 +10,7 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.texts import write_sentences
+from recipes.general_matchers.texts import write_sentences
 from studies.common.records import check_outputs
 from studies.common.script import Force, console, run
 from studies.general_matcher.options import CACHE, SHARED, Shared

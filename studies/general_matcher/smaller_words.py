@@ -14,19 +14,19 @@ import torch
 from torch import Tensor
 from typer import Option
 
-from distill.general.batches import TrainingTexts
-from distill.general.development import DevSet, development_figures
-from distill.general.noise import MISSPELLINGS, Misspeller
-from distill.general.numerics import fast_products
-from distill.general.prune import prune
-from distill.general.teachers import read_texts
-from distill.general.train_trunk import counted, looked_at
-from distill.general.trunk import embed
+from mobilebert_models import find_directory, load_pretrained, packaged_directory, preset
+from mobilebert_models.networks.layers import Encoder, encoder_of
+from mobilebert_models.weights.word_codes import product_codes
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained, packaged_directory, preset
-from models.layers import Encoder, encoder_of
-from models.word_codes import product_codes
+from mobilebert_training.numerics import fast_products
+from recipes.general_matchers.batches import TrainingTexts
+from recipes.general_matchers.development import DevSet, development_figures
+from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.prune import prune
+from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.train_trunk import counted, looked_at
+from recipes.general_matchers.trunk import embed
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared

@@ -1,6 +1,6 @@
 """The words by which the open matchers correct misspelt texts: of the corpora and of the texts to learn from.
 
-python -m studies.general_matcher.spelling --out models/shipped/matcher-open-m/spelling.txt
+python -m studies.general_matcher.spelling --out models/mobilebert_models/shipped/matcher-open-m/spelling.txt
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.spelling import LEAST, corpus_pieces, frequent_words, write_words
-from distill.general.teachers import read_texts
-from distill.general.texts import CORPORA
+from recipes.general_matchers.spelling import LEAST, corpus_pieces, frequent_words, write_words
+from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.texts import CORPORA
 from studies.common.records import check_outputs
 from studies.common.script import Force, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared

@@ -16,20 +16,20 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-from distill.general.noise import MISSPELLINGS, Misspeller, is_test_word
-from distill.general.texts import rows
-from matching.evaluation.score_calibration import probabilities
+from mobilebert_matching.evaluation.score_calibration import probabilities
+from mobilebert_models import MatcherSettings, find_directory
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.spelling import SpellingCorrector
-from models import MatcherSettings, find_directory
+from mobilebert_training.finetuning.matchers import EncoderMatcher, load_matcher
+from recipes.general_matchers.noise import MISSPELLINGS, Misspeller, is_test_word
+from recipes.general_matchers.texts import rows
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.evaluation_sets import misspelt_pairs, spread
 from studies.general_matcher.figures import auc
 from studies.general_matcher.options import SHARED, Shared
-from training.matchers import EncoderMatcher, load_matcher
 
 # Name, file, columns, rows; Twitter-URL has no dev split, and nothing is trained on its train split.
 SETS = (

@@ -1,4 +1,4 @@
-"""Let a teacher read the texts, `distill.general.teachers`; resumable.
+"""Let a teacher read the texts, `recipes.general_matchers.teachers`; resumable.
 
     python -m studies.general_matcher.teachers minilm
     python -m studies.general_matcher.teachers mpnet --mpnet FOLDER
@@ -16,7 +16,9 @@ from typing import Annotated, Literal
 import torch
 from typer import Argument, Option
 
-from distill.general.teachers import (
+from mobilebert_runtime.embedder import Embedder
+from mobilebert_runtime.errors import OptionError
+from recipes.general_matchers.teachers import (
     PROBES,
     artefact_vectors,
     check_artefact,
@@ -26,8 +28,6 @@ from distill.general.teachers import (
     vectors,
     write_shards,
 )
-from mobilebert_runtime.embedder import Embedder
-from mobilebert_runtime.errors import OptionError
 from studies.common.script import Threads, console, run
 from studies.general_matcher.options import CACHE, Cache
 

@@ -1,4 +1,4 @@
-"""Write the texts of the general matcher, `distill.general.texts`.
+"""Write the texts of the general matcher, `recipes.general_matchers.texts`.
 
 python -m studies.general_matcher.texts
 """
@@ -10,7 +10,7 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.texts import write_texts
+from recipes.general_matchers.texts import write_texts
 from studies.common.records import check_outputs
 from studies.common.script import Force, console, run
 from studies.general_matcher.options import CACHE, SHARED, Shared

@@ -1,4 +1,4 @@
-"""Teach the pair decision on a frozen trunk, `distill.general.train_head`.
+"""Teach the pair decision on a frozen trunk, `recipes.general_matchers.train_head`.
 
 python -m studies.general_matcher.train_head --trunk runs/general/m/trunk --out runs/general/open-m
 """
@@ -11,7 +11,8 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.train_head import (
+from mobilebert_runtime.errors import OptionError
+from recipes.general_matchers.train_head import (
     OVERLAP,
     QUESTIONS,
     STATEMENTS,
@@ -20,7 +21,6 @@ from distill.general.train_head import (
     Weights,
     write_matcher,
 )
-from mobilebert_runtime.errors import OptionError
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 

@@ -1,7 +1,7 @@
 """MobileBERT-tiny and MobileBERT (Table 1 of the paper) under two teachers, on an accelerator.
 
-The teachers read along, as for matcher-open-s (`distill.general.train_students`). In the first part of the
-budget MiniLM's layers teach too: four student layers to each, all at once (section 3.6).
+The teachers read along, as for matcher-open-s (`recipes.general_matchers.train_students`). In the first part
+of the budget MiniLM's layers teach too: four student layers to each, all at once (section 3.6).
 
     python -m studies.general_matcher.train_mobilebert --out runs/general/mobilebert
 
@@ -19,11 +19,14 @@ from torch import Tensor
 from torch.nn import functional as F
 from typer import Option
 
-from distill.general.batches import TrainingTexts
-from distill.general.noise import Misspeller
-from distill.general.numerics import device, moved
-from distill.general.text_stream import Batch
-from distill.general.train_students import (
+from mobilebert_models import find_directory, preset, save_pretrained
+from mobilebert_models.networks.embedding_matcher import pooled
+from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.numerics import device, moved
+from recipes.general_matchers.batches import TrainingTexts
+from recipes.general_matchers.noise import Misspeller
+from recipes.general_matchers.text_stream import Batch
+from recipes.general_matchers.train_students import (
     NEAR,
     Student,
     StudentConfig,
@@ -32,11 +35,8 @@ from distill.general.train_students import (
     on_device_products,
     train_students,
 )
-from distill.general.train_trunk import teacher_with_vocabulary
-from distill.general.trunk import transfer_loss, vector_losses
-from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, preset, save_pretrained
-from models.embedding_matcher import pooled
+from recipes.general_matchers.train_trunk import teacher_with_vocabulary
+from recipes.general_matchers.trunk import transfer_loss, vector_losses
 from studies.common.script import console, run
 from studies.general_matcher.deeper_student import as_teacher, fitted_start
 from studies.general_matcher.options import (

@@ -22,17 +22,17 @@ import numpy as np
 import torch
 from typer import Option
 
-from distill.general.batches import TrainingTexts
-from distill.general.noise import MISSPELLINGS, Misspeller
-from distill.general.numerics import fast_products
-from distill.general.stages import Run, Settings, run_stage
-from distill.general.teachers import read_texts
-from distill.general.train_trunk import STAGES, TrunkStages, teacher_with_vocabulary
-from distill.general.trunk import Targets
+from mobilebert_models import load_pretrained, preset, save_pretrained
+from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import load_pretrained, preset, save_pretrained
-from models.layers import Encoder, EncoderOutput, encoder_of
+from mobilebert_training.numerics import fast_products
+from recipes.general_matchers.batches import TrainingTexts
+from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.stages import Run, Settings, run_stage
+from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.train_trunk import STAGES, TrunkStages, teacher_with_vocabulary
+from recipes.general_matchers.trunk import Targets
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.deeper_student import as_teacher, fitted_start
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared

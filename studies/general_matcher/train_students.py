@@ -11,10 +11,10 @@ from typing import Annotated, cast, get_args
 
 from typer import Option
 
-from distill.general.train_students import StudentConfig, TrainingConfig, train_students
-from distill.general.trainable_grids import Layers
+from mobilebert_models import EncoderConfig, find_directory, preset
 from mobilebert_runtime.errors import OptionError
-from models import EncoderConfig, find_directory, preset
+from mobilebert_training.trainable_grids import Layers
+from recipes.general_matchers.train_students import StudentConfig, TrainingConfig, train_students
 from studies.common.script import console, run
 from studies.general_matcher.options import (
     CACHE,

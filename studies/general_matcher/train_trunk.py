@@ -1,4 +1,4 @@
-"""Make a general sentence encoder of MiniLM, `distill.general.train_trunk`; resumable.
+"""Make a general sentence encoder of MiniLM, `recipes.general_matchers.train_trunk`; resumable.
 
 python -m studies.general_matcher.train_trunk --out runs/general/m
 """
@@ -11,9 +11,9 @@ from typing import Annotated
 
 from typer import Option
 
-from distill.general.train_trunk import TrunkConfig, train_trunk
-from distill.general.trainable_grids import Layers
-from mobilebert_export.four_bits import in_four_bits
+from mobilebert_training.trainable_grids import Layers
+from recipes.general_matchers.four_bit_weights import in_four_bits
+from recipes.general_matchers.train_trunk import TrunkConfig, train_trunk
 from studies.common.script import Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 

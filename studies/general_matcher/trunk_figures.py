@@ -12,12 +12,12 @@ from typing import Annotated
 import torch
 from typer import Argument, Option
 
-from distill.general.development import SETS, development_figures
-from distill.general.trunk import embed
+from mobilebert_models import find_directory, load_pretrained
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory, load_pretrained
-from models.layers import encoder_of
+from recipes.general_matchers.development import SETS, development_figures
+from recipes.general_matchers.trunk import embed
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import SHARED, TWITTER, Shared

@@ -18,12 +18,12 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Option
 
-from android_bench.latency import compare
-from matching.data.labelled_pairs import LabelledPairs, read_labelled
-from mobilebert_export.export_request import ExportRequest
-from mobilebert_export.exporter import export
-from mobilebert_export.scoring import open_scorer
-from mobilebert_export.verification import VerificationError
+from android_bench.measuring.latency import compare
+from mobilebert_export.evaluation.scoring import open_scorer
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_export.pipeline.exporter import export
+from mobilebert_export.verification.verify import VerificationError
+from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_labelled
 from mobilebert_runtime.files import write_json
 from studies.common.markdown import table
 from studies.common.plots import panels, save

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mobilebert_runtime.errors import OptionError
-from models import EncoderConfig
-from models.config import KroneckerRule
-from models.kronecker.factor_shapes import (
+from mobilebert_models import EncoderConfig
+from mobilebert_models.config import KroneckerRule
+from mobilebert_models.kronecker.factor_shapes import (
     ATTENTION,
     NARROW,
     WIDEN,
@@ -17,6 +16,7 @@ from models.kronecker.factor_shapes import (
     low_rank_rules,
     preset_rules,
 )
+from mobilebert_runtime.errors import OptionError
 
 Rules = tuple[KroneckerRule, ...]
 

@@ -4,7 +4,7 @@
 
 Every layer is a model of its own with a column vector behind it, converted and quantised as an export does.
 Rounds visit all models of all recipes in turn, so that a machine that slows down slows them all. The numbers
-go into `quantize/kronecker_costs.py` by hand.
+go into `quantize/mobilebert_quantize/kronecker_costs.py` by hand.
 """
 
 import tempfile
@@ -21,15 +21,15 @@ from scipy.optimize import nnls
 from torch import Tensor, nn
 from typer import Argument, Option
 
-from android_bench.machine import describe
+from android_bench.measuring.machine import describe
 from mobilebert_export.console import silenced
-from mobilebert_export.writing import quantise
+from mobilebert_export.pipeline.model_files import quantise
+from mobilebert_models.kronecker.factored_layers import KroneckerLinear
+from mobilebert_quantize.kronecker_costs import OperatorCosts, Work, factored_work, linear_work
+from mobilebert_quantize.kronecker_lowering import TwoStepLinear
+from mobilebert_quantize.recipes import RECIPES
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
-from models.kronecker.factored_layers import KroneckerLinear
-from quantize.kronecker_costs import OperatorCosts, Work, factored_work, linear_work
-from quantize.kronecker_lowering import TwoStepLinear
-from quantize.recipes import RECIPES
 from studies.common.script import command_line, run
 
 # (n, m) of MiniLM's matrices, each whole and as (m1, n1, rank): blocks, several blocks, a low-rank matrix.

@@ -13,9 +13,9 @@ from typing import Annotated
 import numpy as np
 from typer import Option
 
-from matching.data.labelled_pairs import read_labelled
-from matching.evaluation import metrics
-from mobilebert_export.scoring import open_scorer
+from mobilebert_export.evaluation.scoring import open_scorer
+from mobilebert_matching.data.labelled_pairs import read_labelled
+from mobilebert_matching.evaluation import metrics
 from mobilebert_runtime.files import write_json
 from studies.common.markdown import table
 from studies.common.records import Json, check_outputs, write_text

@@ -18,11 +18,11 @@ from rich.progress import track
 from torch import Tensor, nn
 from typer import Argument, Option
 
+from mobilebert_models import load_pretrained
+from mobilebert_models.kronecker.factored_layers import patches
+from mobilebert_models.kronecker.shape_search import divisors
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.files import write_json
-from models import load_pretrained
-from models.kronecker.factored_layers import patches
-from models.kronecker.shape_search import divisors
-from models.layers import encoder_of
 from studies.common.script import command_line, console, run
 
 KEPT = 12

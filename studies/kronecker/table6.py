@@ -20,34 +20,38 @@ import numpy as np
 import torch
 from typer import Option
 
-from distill.init.cut_vocabulary import frequent_entries, with_entries, write_cut_tokenizer
-from distill.init.pretraining_student import bare_teacher
-from distill.init.student import inputs_of, start_factored
-from distill.losses import UNLABELLED
-from distill.pretraining.examples import ExampleRecipe
-from distill.pretraining.shards import Corpus
-from distill.pretraining.stages import PretrainingPlan, pretrained, start
-from distill.pretraining.strategies import strategy
-from distill.task.distillation_recipes import Recipe, recipe
-from distill.task.task_distillation import distil
-from matching.data.labelled_pairs import LabelledPairs, read_split
-from matching.evaluation import metrics
-from matching.evaluation.score_calibration import fit_settings
-from matching.mining.tfidf import mine_pairs
+from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_split
+from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.evaluation.score_calibration import fit_settings
+from mobilebert_matching.mining.tfidf import mine_pairs
+from mobilebert_models import PairClassifier, find_directory, load_pretrained, save_pretrained
+from mobilebert_models.kronecker.compress import compress
+from mobilebert_models.kronecker.factor_shapes import costs
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import PairClassifier, find_directory, load_pretrained, save_pretrained
-from models.kronecker.compress import compress
-from models.kronecker.factor_shapes import costs
-from models.layers import encoder_of
+from mobilebert_training.distillation.distillation_recipes import Recipe, recipe
+from mobilebert_training.distillation.losses import UNLABELLED
+from mobilebert_training.distillation.task_distillation import distil
+from mobilebert_training.finetuning.encoded_pairs import predict_logits
+from mobilebert_training.initialization.cut_vocabulary import (
+    frequent_entries,
+    with_entries,
+    write_cut_tokenizer,
+)
+from mobilebert_training.initialization.pretraining_student import bare_teacher
+from mobilebert_training.initialization.student import inputs_of, start_factored
+from mobilebert_training.pretraining.examples import ExampleRecipe
+from mobilebert_training.pretraining.shards import Corpus
+from mobilebert_training.pretraining.stages import PretrainingPlan, pretrained, start
+from mobilebert_training.pretraining.strategies import strategy
+from mobilebert_training.run_directory import values_hash, weights_hash
+from mobilebert_training.training_config import TrainingConfig
 from studies.common.records import Json, read_all, read_json, recorded
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
 from studies.kronecker.factorisations import FACTORISATIONS, Rules
 from studies.kronecker.report import draw, summarise
-from training.encoded_pairs import predict_logits
-from training.run_directory import values_hash, weights_hash
-from training.training_config import TrainingConfig
 
 # Training pairs whose texts fitted factors are fitted to.
 _FITTING_PAIRS = 1000

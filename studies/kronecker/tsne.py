@@ -14,17 +14,17 @@ import numpy as np
 import torch
 from typer import Option
 
-from matching.data.labelled_pairs import LabelledPairs, read_labelled
+from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_labelled
+from mobilebert_models.networks.layers import Encoder
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models.layers import Encoder
+from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH
+from mobilebert_training.finetuning.initial_model import start_directory
 from studies.common.plots import panels, save
 from studies.common.records import Json, check_outputs
 from studies.common.script import Force, run, shown
 from studies.transfer.attention import load_encoder
-from training.encoded_pairs import TRAIN_LENGTH
-from training.initial_model import start_directory
 
 # Points that vote on a point's label: the figure that says how separable a plot's clouds are.
 NEIGHBOURS = 10

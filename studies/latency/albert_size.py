@@ -15,11 +15,11 @@ import torch
 from typer import Argument
 
 from mobilebert_export.console import silenced
-from mobilebert_export.onnx_writer import write_float_onnx
-from mobilebert_export.tflite_writer import write_float_tflite
+from mobilebert_export.onnx.writer import write_float_onnx
+from mobilebert_export.tflite.writer import write_float_tflite
+from mobilebert_models import PairClassifier, build, preset
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.files import write_json
-from models import PairClassifier, build, preset
 from studies.common.script import run
 
 PRESET, SEQ_LEN, OPSET = "albert-base", 128, 20

@@ -19,8 +19,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from android_bench import emulation
-from android_bench.arm_instructions import Block, trace
+from android_bench.profiling import emulation
+from android_bench.profiling.arm_instructions import Block, trace
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json

@@ -19,9 +19,9 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from android_bench import machine, statistics
-from matching.data.pairs import read_texts
+from android_bench.measuring import machine, statistics
 from mobilebert_export import samples
+from mobilebert_matching.data.pairs import read_texts
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import Pair

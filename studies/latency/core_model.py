@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from android_bench.rounds import MeasurementError
+from android_bench.measuring.rounds import MeasurementError
 from android_bench.toolchain import tools
 
 ITERATIONS = 100

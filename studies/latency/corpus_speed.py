@@ -21,11 +21,11 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 from tokenizers import Tokenizer
 
-import models
-from android_bench.machine import describe
-from distill.pretraining.corpus import Packing, SentenceTokenizer, build
-from matching.data.plain_text import read_documents, split_sentences
+import mobilebert_models
+from android_bench.measuring.machine import describe
+from mobilebert_matching.data.plain_text import read_documents, split_sentences
 from mobilebert_runtime.files import write_json
+from mobilebert_training.pretraining.corpus import Packing, SentenceTokenizer, build
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -40,7 +40,7 @@ def main(
     out: Annotated[Path, Argument(help="The record.")],
 ) -> None:
     """Measure each way once over the whole slice and write the record."""
-    vocabulary = models.packaged_directory("minilm")
+    vocabulary = mobilebert_models.packaged_directory("minilm")
     took, sentences = seconds(
         lambda: [s for lines in read_documents([text]) for line in lines for s in split_sentences(line)]
     )

@@ -16,22 +16,22 @@ import torch
 from numpy.typing import NDArray
 from typer import Argument, Option
 
-import models
-from matching.data.labelled_pairs import read_labelled
-from matching.evaluation.score_calibration import probabilities
+import mobilebert_models
 from mobilebert_export import samples
 from mobilebert_export.console import silenced
-from mobilebert_export.tflite_writer import describe_tflite, write_float_tflite
+from mobilebert_export.tflite.writer import describe_tflite, write_float_tflite
+from mobilebert_matching.data.labelled_pairs import read_labelled
+from mobilebert_matching.evaluation.score_calibration import probabilities
+from mobilebert_quantize.algebra import simplify
+from mobilebert_quantize.algebra.streams import find_streams
+from mobilebert_quantize.algebra.work import count_work
+from mobilebert_quantize.calibration_data import encode_calibration
+from mobilebert_quantize.equalisation import equalise
+from mobilebert_quantize.recipes import find_recipe
+from mobilebert_quantize.tflite.int8 import quantize_tflite
 from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, Bucket
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from quantize.algebra import simplify
-from quantize.algebra.streams import find_streams
-from quantize.algebra.work import count_work
-from quantize.calibration_data import encode_calibration
-from quantize.equalisation import equalise
-from quantize.recipes import find_recipe
-from quantize.tflite_int8 import quantize_tflite
 from studies.common.markdown import table
 from studies.common.plots import panels, save
 from studies.common.records import write_text
@@ -66,8 +66,10 @@ def scale_norms(network: Any, seed: int = 0, reach: float = 30.0) -> Any:
 
 def variants(calibration: dict[str, NDArray[np.int32]]) -> Iterator[tuple[str, Any]]:
     """Name and network of everything that is compared."""
-    shipped = models.load_pretrained(models.shipped_directory("matcher-qqp-m"))
-    scaled = scale_norms(models.load_pretrained(models.shipped_directory("matcher-qqp-m")))
+    shipped = mobilebert_models.load_pretrained(mobilebert_models.shipped_directory("matcher-qqp-m"))
+    scaled = scale_norms(
+        mobilebert_models.load_pretrained(mobilebert_models.shipped_directory("matcher-qqp-m"))
+    )
     for name, network in (("shipped", shipped), ("norms scaled by 1/30 to 30", scaled)):
         yield f"{name}: as trained", network
         folded = simplify(network).network
@@ -110,8 +112,8 @@ def main(
     seq_len: Annotated[int, Option(min=1, help="Tokens of a pair.")] = 64,
 ) -> None:
     """Measure int8 files with and without folding and equalisation."""
-    directory = models.shipped_directory("matcher-qqp-m")
-    tokenizer, settings = PairTokenizer.load(directory), models.MatcherSettings.load(directory)
+    directory = mobilebert_models.shipped_directory("matcher-qqp-m")
+    tokenizer, settings = PairTokenizer.load(directory), mobilebert_models.MatcherSettings.load(directory)
     everything = read_labelled(file)
     pairs, labels = everything.pairs[:count], everything.labels[:count]
     encoded = tokenizer.encode(pairs, seq_len)
@@ -120,7 +122,7 @@ def main(
     def decide(logits: NDArray[np.float32]) -> NDArray[np.bool_]:
         return probabilities(logits, settings, pairs) >= settings.threshold
 
-    shipped = models.load_pretrained(directory)
+    shipped = mobilebert_models.load_pretrained(directory)
     with torch.inference_mode():
         tensors = [torch.from_numpy(encoded[name]).split(16) for name in INPUT_NAMES]
         expected = torch.cat([shipped(*batch) for batch in zip(*tensors, strict=True)]).numpy()

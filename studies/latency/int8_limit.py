@@ -18,10 +18,10 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from android_bench import machine
-from android_bench.litert_profiler import ProfiledModel
-from android_bench.model_facts import model_facts
-from android_bench.operator_profile import Row, profile
+from android_bench.measuring import machine
+from android_bench.measuring.model_facts import model_facts
+from android_bench.profiling.litert_profiler import ProfiledModel
+from android_bench.profiling.operator_profile import Row, profile
 from mobilebert_runtime.files import write_json
 from studies.common.markdown import table
 from studies.common.records import Json, check_outputs, write_text

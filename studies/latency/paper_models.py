@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from android_bench.external_model import EXTERNAL_MODEL_FILE, ExternalModel
+from android_bench.measuring.external_model import EXTERNAL_MODEL_FILE, ExternalModel
 from mobilebert_export import samples
 from mobilebert_export.console import silenced, step
 from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, Bucket
@@ -28,8 +28,8 @@ TARGET = "tflite"
 
 def table_configs() -> dict[str, Any]:
     """`studies.latency.paper_tables`'s names of networks → `models.EncoderConfig`."""
-    from models import preset
-    from models.kronecker.factor_shapes import preset_rules
+    from mobilebert_models import preset
+    from mobilebert_models.kronecker.factor_shapes import preset_rules
 
     published, bert_base = preset("mobilebert"), preset("bert-base")
     return {
@@ -53,11 +53,11 @@ def export_table(table: PaperTable, cache: Path, console: Console) -> list[Path]
 
 def _export_network(config: Any, name: str, cache: Path, console: Console) -> None:
     """Convert one network and quantise the converted file, each unless it is there."""
-    from mobilebert_export.export_request import ExportRequest
-    from mobilebert_export.writing import quantise, write_float
-    from models import build
-    from quantize.algebra import simplify
-    from quantize.recipes import find_recipe
+    from mobilebert_export.pipeline.export_request import ExportRequest
+    from mobilebert_export.pipeline.model_files import quantise, write_float
+    from mobilebert_models import build
+    from mobilebert_quantize.algebra import simplify
+    from mobilebert_quantize.recipes import find_recipe
 
     plain, quantised = (cache / f"{name}-{quant}" for quant in QUANTS)
     if not (plain / EXTERNAL_MODEL_FILE).is_file():
@@ -73,9 +73,9 @@ def _export_network(config: Any, name: str, cache: Path, console: Console) -> No
 
 
 def _calibration() -> dict[str, NDArray[np.int32]]:
+    from mobilebert_models import shipped_directory
+    from mobilebert_quantize.calibration_data import encode_calibration
     from mobilebert_runtime.tokenizer import PairTokenizer
-    from models import shipped_directory
-    from quantize.calibration_data import encode_calibration
 
     tokenizer = PairTokenizer.load(shipped_directory("matcher-qqp-m"))
     return encode_calibration(samples.calibration_pairs(), tokenizer, SEQ_LEN)
@@ -83,8 +83,8 @@ def _calibration() -> dict[str, NDArray[np.int32]]:
 
 def _complete(folder: Path, quant: str, write: Callable[[Path], object]) -> None:
     """A bare model's folder under a temporary name, then under its own."""
-    from mobilebert_export.tflite_writer import describe_tflite
-    from models import shipped_directory
+    from mobilebert_export.tflite.writer import describe_tflite
+    from mobilebert_models import shipped_directory
 
     building = folder.with_name(f".{folder.name}.{os.getpid()}")
     building.mkdir(parents=True)

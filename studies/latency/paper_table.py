@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.markdown import Markdown
 from typer import Option
 
-from android_bench.latency import measure, name_candidates
-from android_bench.latency_record import Record
-from android_bench.latency_report import check_free
-from android_bench.progress import session_progress
+from android_bench.measuring.latency import measure, name_candidates
+from android_bench.measuring.latency_record import Record
+from android_bench.measuring.latency_report import check_free
+from android_bench.measuring.progress import session_progress
 from mobilebert_export.console import progress_console
 from studies.common.script import Force, run
 from studies.latency.paper_models import export_table

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from android_bench import statistics
-from android_bench.latency import BenchError, Comparison
-from android_bench.latency_record import Record
-from android_bench.latency_report import bench_markdown, write_files
+from android_bench.measuring import statistics
+from android_bench.measuring.latency import BenchError, Comparison
+from android_bench.measuring.latency_record import Record
+from android_bench.measuring.latency_report import bench_markdown, write_files
 from studies.common.markdown import table as markdown_table
 from studies.common.markdown import with_interval
 from studies.common.plots import panels, save

@@ -14,13 +14,13 @@ from typing import Annotated
 import numpy as np
 from typer import Option
 
-from android_bench import statistics
-from android_bench.external_model import open_model
-from android_bench.latency import Comparison, encode, name_candidates
-from android_bench.latency import measure as interleave
-from android_bench.latency_record import Record
-from android_bench.latency_report import bench_markdown, check_free, plot, write_files
-from android_bench.progress import session_progress
+from android_bench.measuring import statistics
+from android_bench.measuring.external_model import open_model
+from android_bench.measuring.latency import Comparison, encode, name_candidates
+from android_bench.measuring.latency import measure as interleave
+from android_bench.measuring.latency_record import Record
+from android_bench.measuring.latency_report import bench_markdown, check_free, plot, write_files
+from android_bench.measuring.progress import session_progress
 from mobilebert_runtime.errors import OptionError
 from studies.common.markdown import table, with_interval
 from studies.common.records import Json

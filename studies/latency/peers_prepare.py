@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from quantize.recipes import Recipe, find_recipe, find_variant
+from mobilebert_quantize.recipes import Recipe, find_recipe, find_variant
 from studies.common.script import run
 
 HERE = Path(__file__).resolve().parent
@@ -78,17 +78,17 @@ def convert_ours(runtime: str) -> None:
     Without its verification, as for the peers: labels and order of random weights are decided by hairs. How
     far each file's answers are from PyTorch's is on the page.
     """
-    import models
-    from mobilebert_export.exact_rewrites import rewrite, rounded
-    from mobilebert_export.export_request import ExportRequest
-    from mobilebert_export.writing import quantise, write_float
+    import mobilebert_models
+    from mobilebert_export.pipeline.exact_rewrites import rewrite, rounded
+    from mobilebert_export.pipeline.export_request import ExportRequest
+    from mobilebert_export.pipeline.model_files import quantise, write_float
     from mobilebert_runtime.card import Bucket
 
     calibration = dict(np.load(FOLDER / "calibration.npz"))
     file, lengths = f"model.{runtime}", (Bucket(SEQ_LEN, "main" if runtime == "tflite" else None),)
 
     def to_float(recipe: Recipe, out: Path) -> None:
-        rewritten = rewrite(models.load_pretrained(MODEL), recipe, calibration, calibration)
+        rewritten = rewrite(mobilebert_models.load_pretrained(MODEL), recipe, calibration, calibration)
         if recipe.weights == "int8":
             rewritten = rounded(rewritten, recipe, calibration)
         request = ExportRequest(out=out, target=runtime, quant=recipe.quant)
@@ -115,9 +115,9 @@ def write_weights(directory: Path) -> None:
     """
     import torch
 
-    import models
+    import mobilebert_models
 
-    network = models.build(models.preset("mobilebert"), seed=0)
+    network = mobilebert_models.build(mobilebert_models.preset("mobilebert"), seed=0)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, values in network.named_parameters():
@@ -129,11 +129,11 @@ def write_weights(directory: Path) -> None:
                 values.normal_(0, 0.02, generator=generator)
             else:
                 values.mul_(10.0 if "_embeddings." in name else 2.5)
-    models.save_pretrained(
+    mobilebert_models.save_pretrained(
         network,
         directory,
-        tokenizer_from=models.shipped_directory("matcher-qqp-m"),
-        settings=models.MatcherSettings(),
+        tokenizer_from=mobilebert_models.shipped_directory("matcher-qqp-m"),
+        settings=mobilebert_models.MatcherSettings(),
     )
 
 
@@ -148,13 +148,13 @@ def write_check(path: Path) -> None:
     """Pairs that no quantiser saw, with the logits of our network."""
     import torch
 
-    import models
+    import mobilebert_models
     from mobilebert_export import samples
 
     encoded = _encode(samples.verification_pairs())
     with torch.inference_mode():
         inputs = {name: torch.from_numpy(values) for name, values in encoded.items()}
-        network = models.load_pretrained(MODEL)
+        network = mobilebert_models.load_pretrained(MODEL)
         batches = zip(*(tensor.split(16) for tensor in inputs.values()), strict=True)
         logits = torch.cat([network(**dict(zip(inputs, batch, strict=True))) for batch in batches]).numpy()
     np.savez(path, logits=logits, **encoded)  # type: ignore[arg-type]
@@ -176,8 +176,8 @@ def environment() -> Path:
 
 def describe(folder: Path, runtime: str, quant: str) -> None:
     """Make a peer's folder one that `android_bench` can measure, and note what XNNPACK takes of its graph."""
-    from android_bench.external_model import ExternalModel
-    from mobilebert_export.tflite_writer import describe_tflite
+    from android_bench.measuring.external_model import ExternalModel
+    from mobilebert_export.tflite.writer import describe_tflite
 
     inputs = {name: (name, "int32") for name in INPUTS}
     ExternalModel(runtime, quant, f"model.{runtime}", SEQ_LEN, inputs).write(folder)
@@ -189,10 +189,10 @@ def describe(folder: Path, runtime: str, quant: str) -> None:
 
 
 def _encode(pairs: list[tuple[str, str]]) -> dict[str, np.ndarray]:
-    import models
+    import mobilebert_models
     from mobilebert_runtime.tokenizer import PairTokenizer
 
-    return PairTokenizer.load(models.shipped_directory("matcher-qqp-m")).encode(pairs, SEQ_LEN)
+    return PairTokenizer.load(mobilebert_models.shipped_directory("matcher-qqp-m")).encode(pairs, SEQ_LEN)
 
 
 def _once(path: Path, make: Callable[[Path], Any]) -> None:

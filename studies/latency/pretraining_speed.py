@@ -16,13 +16,13 @@ import torch
 import transformers
 from typer import Argument, Option
 
-import models
-from android_bench.machine import describe
-from distill.pretraining.pretraining_loss import PretrainingLoss
-from distill.pretraining.strategies import STRATEGIES, stages
+import mobilebert_models
+from android_bench.measuring.machine import describe
 from mobilebert_runtime.files import write_json
+from mobilebert_training.pretraining.pretraining_loss import PretrainingLoss
+from mobilebert_training.pretraining.strategies import STRATEGIES, stages
+from mobilebert_training.training_config import LossNormalizers
 from studies.common.script import run
-from training.training_config import LossNormalizers
 
 BATCH, LENGTH, GUESSED = 8, 128, 19  # 15% of 125 tokens
 PRESETS = {"minilm-l6": "BertForPreTraining", "matcher-m": "MobileBertForPreTraining"}
@@ -48,10 +48,12 @@ def draw_batch(vocabulary: int) -> tuple[dict[str, torch.Tensor], dict[str, torc
 
 def compare(preset: str, rounds: int) -> dict[str, Any]:
     """Seconds of each step of both, in the order they were taken."""
-    config = replace(models.preset(preset), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    ours = cast(models.PretrainingHead, models.build(config, "pretraining", seed=0))
+    config = replace(
+        mobilebert_models.preset(preset), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+    )
+    ours = cast(mobilebert_models.PretrainingHead, mobilebert_models.build(config, "pretraining", seed=0))
     with tempfile.TemporaryDirectory() as folder:
-        models.save_pretrained(ours, folder)
+        mobilebert_models.save_pretrained(ours, folder)
         theirs = getattr(transformers, PRESETS[preset]).from_pretrained(folder)
     batch, batch_of_theirs = draw_batch(config.vocab_size)
     loss = PretrainingLoss(ours, None, stages(STRATEGIES["bare"], config.num_hidden_layers, 0, 1)[0])

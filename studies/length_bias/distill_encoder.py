@@ -21,23 +21,23 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typer import Option
 
-import models
-from distill.init.student import factorise_embedding, freeze
-from distill.losses import normalised_feature_map_transfer
-from matching.data.pairs import read_pairs
+import mobilebert_models
+from mobilebert_matching.data.pairs import read_pairs
+from mobilebert_models import EncoderConfig, build
+from mobilebert_models.networks.embedding_matcher import pooled
+from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
 from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import EncoderConfig, build
-from models.embedding_matcher import pooled
-from models.layers import Encoder, EncoderOutput, encoder_of
+from mobilebert_training.batches import LengthBuckets, Tensors
+from mobilebert_training.distillation.losses import normalised_feature_map_transfer
+from mobilebert_training.finetuning.encoded_pairs import padded
+from mobilebert_training.initialization.student import factorise_embedding, freeze
+from mobilebert_training.trainer import Parts, train
+from mobilebert_training.training_config import LossNormalizers, TrainingConfig
 from studies.common.script import Force, Threads, console, run, shown
 from studies.length_bias.representations import MAX_LENGTH, bert_representations
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs
-from training.batches import LengthBuckets, Tensors
-from training.encoded_pairs import padded
-from training.trainer import Parts, train
-from training.training_config import LossNormalizers, TrainingConfig
 
 SENTENCE_WORDS = range(3, 31)
 NAME = "representations"  # of the stage: its record is representations.json
@@ -76,8 +76,8 @@ def main(
     OUT/representations.json.
     """
     refuse_finished(out / "model", force=force)
-    source = models.find_directory(teacher)
-    network, tokenizer = encoder_of(models.load_pretrained(source)), PairTokenizer.load(source)
+    source = mobilebert_models.find_directory(teacher)
+    network, tokenizer = encoder_of(mobilebert_models.load_pretrained(source)), PairTokenizer.load(source)
     similar = None
     if sts is not None:
         table = read_pairs(sts)
@@ -96,11 +96,11 @@ def main(
         "threads": threads,
     }
     loop = TrainingConfig(epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
-    config = models.preset(student)
+    config = mobilebert_models.preset(student)
     encoder, _ = distil_encoder(
         config, network, tokenizer, texts, loop, out, similar=similar, metadata=metadata
     )
-    models.save_pretrained(encoder, out / "model", tokenizer_from=source)
+    mobilebert_models.save_pretrained(encoder, out / "model", tokenizer_from=source)
 
 
 class ProjectedStudent(nn.Module):

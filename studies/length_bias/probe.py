@@ -15,17 +15,17 @@ import torch
 from torch import Tensor
 from typer import Argument, Option
 
-import models
+import mobilebert_models
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models.layers import encoder_of
+from mobilebert_training.finetuning.matchers import WordMatcher, build_matcher, load_matcher
 from studies.common.markdown import with_interval
 from studies.common.records import read_json
 from studies.common.script import Threads, console, run
 from studies.length_bias.representations import bert_representations
 from studies.length_bias.sentlen import BINS, MAJORITY, ProbeConfig, SentLen, probe, sentlen
-from training.matchers import WordMatcher, build_matcher, load_matcher
 
 RECURRENT = ("bimpm", "esim")
 _TRAINED_ON = "original"  # Table 3 probes the matchers of the original training sets
@@ -107,7 +107,7 @@ def subjects(names: Sequence[str], runs: Path | None, random_networks: int) -> l
         if name in RECURRENT:
             found += [Subject(name, "untrained", None, seed, None) for seed in range(random_networks)]
         else:
-            source = models.find_directory(name)
+            source = mobilebert_models.find_directory(name)
             found.append(Subject(_arch(source, name), "untrained", None, 0, source))
     if runs is not None:
         if not runs.is_dir():
@@ -135,7 +135,7 @@ def representations(subject: Subject, texts: Sequence[str]) -> dict[str, Tensor]
         )
         return {"bilstm_max": torch.from_numpy(cast(WordMatcher, matcher).represent(texts))}
     source = cast(Path, subject.source)
-    model = models.load_pretrained(source)
+    model = mobilebert_models.load_pretrained(source)
     return bert_representations(encoder_of(model), PairTokenizer.load(source), texts)
 
 
@@ -195,8 +195,10 @@ def _key(subject: Subject) -> dict[str, Any]:
 
 def _arch(source: Path, name: str) -> str:
     """The preset a model directory has the shape of, else the name of the directory."""
-    config = models.read_config(source)
-    return next((preset for preset, known in models.PRESETS.items() if known == config), Path(name).name)
+    config = mobilebert_models.read_config(source)
+    return next(
+        (preset for preset, known in mobilebert_models.PRESETS.items() if known == config), Path(name).name
+    )
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from typing import Annotated
 
 from typer import Option
 
-from matching.length_bias import category_plot
-from matching.length_bias.bias_audit import Category
+from mobilebert_matching.length_bias import category_plot
+from mobilebert_matching.length_bias.bias_audit import Category
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import write_json
 from studies.common.markdown import NONE, table, with_interval, yes_no

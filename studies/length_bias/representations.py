@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mobilebert_models.networks.embedding_matcher import pooled
+from mobilebert_models.networks.layers import Encoder
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models.embedding_matcher import pooled
-from models.layers import Encoder
-from training.encoded_pairs import collator
-from training.inference import batches_by_length
+from mobilebert_training.finetuning.encoded_pairs import collator
+from mobilebert_training.inference import batches_by_length
 
 MAX_LENGTH = 64  # tokens of a text
 _BATCH = 128

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from matching.data.plain_text import read_documents, split_sentences
+from mobilebert_matching.data.plain_text import read_documents, split_sentences
 from mobilebert_runtime.errors import DataError
 
 Item = TypeVar("Item")
@@ -19,7 +19,7 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[list[str]]:
     """The sentences of each non-empty line of the files, in order.
 
     Raises:
-        DataError: as `matching.data.plain_text.read_documents`.
+        DataError: as `mobilebert_matching.data.plain_text.read_documents`.
     """
     for line in chain.from_iterable(read_documents(paths)):
         yield split_sentences(line)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from matching.evaluation import metrics
+from mobilebert_matching.evaluation import metrics
 from mobilebert_runtime.errors import DataError
 from studies.length_bias.sentences import draw_sentences
 

@@ -20,15 +20,15 @@ import torch
 from scipy.special import softmax
 from typer import BadParameter, Option
 
-from matching.data.datasets import DEV_PAIRS, TRAIN_SETS, Examples, TrainSet, training_part
-from matching.evaluation import metrics
-from matching.evaluation.confidence_intervals import RESAMPLES, classification_intervals
-from matching.length_bias.length_divergence import CATEGORIES
+from mobilebert_matching.data.datasets import DEV_PAIRS, TRAIN_SETS, Examples, TrainSet, training_part
+from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.evaluation.confidence_intervals import RESAMPLES, classification_intervals
+from mobilebert_matching.length_bias.length_divergence import CATEGORIES
+from mobilebert_training.finetuning.fit_matcher import TRAINING, fit, loop_config
+from mobilebert_training.finetuning.matchers import WordMatcher, build_matcher
 from studies.common.paper_data import PAPER_DATA, held_out_parts, paper_data
 from studies.common.records import recorded
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
-from training.fit_matcher import TRAINING, fit, loop_config
-from training.matchers import WordMatcher, build_matcher
 
 # Architecture → training pairs at most: what one core can do in minutes; the paper trains on all.
 MAX_PAIRS = {"matchpyramid": 30_000, "esim": 10_000, "bimpm": 10_000, "bert-tiny": 15_000}

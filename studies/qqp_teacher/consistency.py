@@ -25,26 +25,26 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from typer import Argument, Option
 
-from distill.general.edits import edited
-from distill.general.heads import pair_logits
-from distill.general.minimal_pairs import generate
-from distill.general.noise import MISSPELLINGS, Misspeller, read_misspellings
-from distill.general.numerics import generator
-from distill.general.texts import held_out_intents, rows, sentences
-from distill.losses import UNLABELLED
-from distill.task.distillation_data import DistillationData, gather
-from distill.task.task_distillation import TaskTargets
-from distill.teacher_logits import kept_predictions
-from matching.length_bias.length_prior import LengthPrior
+from mobilebert_matching.length_bias.length_prior import LengthPrior
+from mobilebert_models import PairClassifier, find_directory, load_pretrained
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import PairClassifier, find_directory, load_pretrained
-from models.embedding_matcher import EmbeddingMatcher
+from mobilebert_training.distillation.distillation_data import DistillationData, gather
+from mobilebert_training.distillation.losses import UNLABELLED
+from mobilebert_training.distillation.task_distillation import TaskTargets
+from mobilebert_training.distillation.teacher_logits import kept_predictions
+from mobilebert_training.numerics import generator
+from mobilebert_training.training_config import TrainingConfig
+from recipes.general_matchers.edits import edited
+from recipes.general_matchers.heads import pair_logits
+from recipes.general_matchers.minimal_pairs import generate
+from recipes.general_matchers.noise import MISSPELLINGS, Misspeller, read_misspellings
+from recipes.general_matchers.texts import held_out_intents, rows, sentences
 from studies.common.script import Force, Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data
 from studies.qqp_teacher.student import train_further
 from studies.qqp_teacher.teacher import log_odds
-from training.training_config import TrainingConfig
 
 TEACHERS = ["matcher-qqp-m", "matcher-qqp-s", "matcher-open-m"]
 CLINC = "intents/clinc150/train.tsv"

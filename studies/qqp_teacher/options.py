@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from matching.data.labelled_pairs import LabelledPairs
+from mobilebert_matching.data.labelled_pairs import LabelledPairs
 
 DATA, CACHE = Path("../shared/data/qqp"), Path("runs/qqp")
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from distill.general.train_trunk import average
-from distill.losses import Weights
-from distill.task.distillation_data import DistillationData
-from distill.task.distillation_recipes import Recipe, Stage
-from distill.task.task_distillation import TaskTargets, distil
-from matching.evaluation.score_calibration import fit_debiased_settings
-from matching.length_bias.length_prior import LengthPrior
+from mobilebert_matching.evaluation.score_calibration import fit_debiased_settings
+from mobilebert_matching.length_bias.length_prior import LengthPrior
+from mobilebert_models import find_directory, load_classifier, save_pretrained
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import find_directory, load_classifier, save_pretrained
+from mobilebert_training.distillation.distillation_data import DistillationData
+from mobilebert_training.distillation.distillation_recipes import Recipe, Stage
+from mobilebert_training.distillation.losses import Weights
+from mobilebert_training.distillation.task_distillation import TaskTargets, distil
+from mobilebert_training.finetuning.encoded_pairs import predict_logits
+from mobilebert_training.training_config import TrainingConfig
+from recipes.general_matchers.train_trunk import average
 from studies.common.script import console
-from training.encoded_pairs import predict_logits
-from training.training_config import TrainingConfig
 
 
 def train_further(
@@ -43,7 +43,8 @@ def train_further(
         start: matcher whose weights are taken up.
         known: whose dev pairs the records and the settings are of.
         pairs: N pairs as the student reads them.
-        labels: (N,) class indices, `distill.losses.UNLABELLED` where there is only the target.
+        labels: (N,) class indices, `mobilebert_training.distillation.losses.UNLABELLED` where there is only
+            the target.
         targets: of the N pairs.
         prior: of the training pairs; the settings take it out of the score.
         loop: rate, epochs and the like.

@@ -20,18 +20,18 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from typer import Option
 
-from distill.general.numerics import fast_products
-from distill.general.teachers import load_shards, shards_are_complete
-from distill.task.vector_teacher import VectorTeacher, VectorTeacherConfig, draw_alike
-from matching.data.labelled_pairs import LabelledPairs, read_split
-from matching.length_bias.length_prior import LengthPrior
+from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_split
+from mobilebert_matching.length_bias.length_prior import LengthPrior
+from mobilebert_models import PairClassifier, find_directory, load_classifier
 from mobilebert_runtime.errors import DataError, ToolError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models import PairClassifier, find_directory, load_classifier
+from mobilebert_training.distillation.vector_teacher import VectorTeacher, VectorTeacherConfig, draw_alike
+from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, predict_logits
+from mobilebert_training.numerics import fast_products
+from recipes.general_matchers.teachers import load_shards, shards_are_complete
 from studies.common.script import Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data, distinct_texts
-from training.encoded_pairs import TRAIN_LENGTH, predict_logits
 
 WORDS = "words.npz"  # in the cache: what the teacher says of training and mined pairs
 

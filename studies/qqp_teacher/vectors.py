@@ -14,9 +14,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from distill.general.teachers import artefact_vectors, write_shards
-from matching.data.labelled_pairs import read_split
+from mobilebert_matching.data.labelled_pairs import read_split
 from mobilebert_runtime.embedder import Embedder
+from recipes.general_matchers.teachers import artefact_vectors, write_shards
 from studies.common.script import Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data, distinct_texts
 

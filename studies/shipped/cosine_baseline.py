@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-import models
-from matching.data.labelled_pairs import read_split
-from matching.evaluation.pair_evaluation import evaluate
-from matching.evaluation.score_calibration import fit_threshold
-from matching.length_bias.bias_audit import load_quartiles
+import mobilebert_models
+from mobilebert_matching.data.labelled_pairs import read_split
+from mobilebert_matching.evaluation.pair_evaluation import evaluate
+from mobilebert_matching.evaluation.score_calibration import fit_threshold
+from mobilebert_matching.length_bias.bias_audit import load_quartiles
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from studies.common.script import run
@@ -35,12 +35,12 @@ class SentenceEncoder:
 
     def __init__(self, name: str, runtime: str, hidden: Hidden) -> None:
         self.name, self.runtime, self.hidden = name, runtime, hidden
-        self.tokenizer = PairTokenizer.load(models.packaged_directory("minilm"))
+        self.tokenizer = PairTokenizer.load(mobilebert_models.packaged_directory("minilm"))
 
     @classmethod
     def packaged(cls) -> "SentenceEncoder":
         """all-MiniLM-L6-v2 in PyTorch."""
-        network = models.load_pretrained(models.packaged_directory("minilm"))
+        network = mobilebert_models.load_pretrained(mobilebert_models.packaged_directory("minilm"))
 
         def hidden(batch: dict[str, np.ndarray]) -> np.ndarray:
             with torch.inference_mode():

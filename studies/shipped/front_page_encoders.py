@@ -22,12 +22,12 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-import models
-from android_bench.external_model import ExternalModel
+import mobilebert_models
+from android_bench.measuring.external_model import ExternalModel
+from mobilebert_models.loading.pretrained import TOKENIZER_FILES
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import replacing_folder
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models.pretrained import TOKENIZER_FILES
 from studies.common.script import Force, Threads, run
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ INPUTS = ("input_ids", "attention_mask")
 
 def token_vectors(directory: Path, tokens: Sequence[int], ends: tuple[int, int]) -> np.ndarray:
     """MiniLM's vector of each token, (N, 384): the mean of the states of [CLS], token and [SEP]."""
-    network = models.load_pretrained(directory)
+    network = mobilebert_models.load_pretrained(directory)
     start, end = ends
     parts = []
     for first in range(0, len(tokens), BATCH):
@@ -123,7 +123,7 @@ def write(model: onnx.ModelProto, folder: Path, quant: str) -> None:
     with replacing_folder(folder) as partial:
         onnx.save(model, str(partial / "model.onnx"))
         for name in TOKENIZER_FILES:
-            shutil.copyfile(models.packaged_directory("minilm") / name, partial / name)
+            shutil.copyfile(mobilebert_models.packaged_directory("minilm") / name, partial / name)
         ExternalModel("onnx", quant, "model.onnx", SEQ_LEN, inputs).write(partial)
 
 
@@ -139,7 +139,7 @@ def main(
             raise DataError(f"{out / name}: exists already; add --force")
     fixed = fixed_length(paraphrase)
     torch.set_num_threads(threads)
-    directory = models.packaged_directory("minilm")
+    directory = mobilebert_models.packaged_directory("minilm")
     entries = (directory / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
     start, end = PairTokenizer.load(directory).ids([""], SEQ_LEN)[0][0]
     special = {start, end, entries.index("[PAD]")}

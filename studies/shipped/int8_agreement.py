@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from android_bench import machine
+from android_bench.measuring import machine
 from mobilebert_export import samples
-from mobilebert_export.decision_changes import ChangeCounter
-from mobilebert_export.loading import load_source
+from mobilebert_export.pipeline.loading import load_source
+from mobilebert_export.verification.decision_changes import ChangeCounter
+from mobilebert_quantize.recipes import Tolerance
 from mobilebert_runtime.card import read_recipe
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
-from quantize.recipes import Tolerance
 from studies.common.records import check_outputs
 from studies.common.script import Force, command_line, run
 

@@ -29,22 +29,23 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option
 
-from android_bench import emulation, machine
-from android_bench.rounds import run_program
+from android_bench.measuring import machine
+from android_bench.measuring.rounds import run_program
+from android_bench.profiling import emulation
 from mobilebert_export import samples
-from mobilebert_export.decision_changes import compare_decisions
-from mobilebert_export.loading import load_source
-from mobilebert_export.verification import reference_logits
+from mobilebert_export.pipeline.loading import load_source
+from mobilebert_export.verification.decision_changes import compare_decisions
+from mobilebert_export.verification.verify import reference_logits
+from mobilebert_quantize.recipes import Tolerance
 from mobilebert_runtime.artefact import read_tokenizer
 from mobilebert_runtime.card import ArtefactCard, read_card, read_recipe
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
-from quantize.recipes import Tolerance
+from mobilebert_training.run_directory import values_hash
 from studies.common import cpuid_mask
 from studies.common.markdown import NONE, table, with_interval
 from studies.common.records import Json, read_json, recorded, write_text
 from studies.common.script import command_line, console, run
-from training.run_directory import values_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "runs" / "int8-processors"

@@ -21,10 +21,10 @@ import numpy as np
 import torch
 from typer import Argument, Option
 
-from android_bench import machine, statistics
-from matching.data.pairs import read_pairs
-from matching.evaluation.perturbations import sample
-from mobilebert_export.scoring import open_scorer
+from android_bench.measuring import machine, statistics
+from mobilebert_export.evaluation.scoring import open_scorer
+from mobilebert_matching.data.pairs import read_pairs
+from mobilebert_matching.evaluation.perturbations import sample
 from mobilebert_runtime.files import write_json
 from studies.common.script import run
 from studies.shipped.cosine_baseline import SentenceEncoder

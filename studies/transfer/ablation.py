@@ -21,13 +21,13 @@ import torch
 from rich.table import Table
 from typer import Option
 
-from distill.pretraining.examples import ExampleRecipe
-from distill.pretraining.shards import Corpus
-from distill.pretraining.stages import PretrainingPlan, pretrain, pretrained, start
-from distill.pretraining.strategies import stages, strategy
+from mobilebert_models import EncoderConfig, PretrainingHead, build, load_pretrained
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
-from models import EncoderConfig, PretrainingHead, build, load_pretrained
+from mobilebert_training.pretraining.examples import ExampleRecipe
+from mobilebert_training.pretraining.shards import Corpus
+from mobilebert_training.pretraining.stages import PretrainingPlan, pretrain, pretrained, start
+from mobilebert_training.pretraining.strategies import stages, strategy
 from studies.common.records import Json, read_all, recorded, write_text
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
 from studies.transfer.report import ALBERT, ROWS, draw, page, summarise

@@ -15,16 +15,16 @@ import torch
 from tokenizers import Tokenizer
 from typer import Option
 
-import models
+import mobilebert_models
+from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from models.layers import Encoder, encoder_of
+from mobilebert_training.finetuning.encoded_pairs import padded
+from mobilebert_training.finetuning.initial_model import start_directory
 from studies.common.plots import panels, save
 from studies.common.records import check_outputs
 from studies.common.script import Force, run, shown
-from training.encoded_pairs import padded
-from training.initial_model import start_directory
 
 MAX_LENGTH = 64  # tokens; more cannot be read in a plot
 
@@ -60,7 +60,7 @@ def main(
 
 def load_encoder(name: str) -> Encoder:
     """The encoder of minilm, a shipped matcher or a model directory."""
-    return encoder_of(models.load_pretrained(start_directory(name)))
+    return encoder_of(mobilebert_models.load_pretrained(start_directory(name)))
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mobilebert_models import EncoderConfig
 from mobilebert_runtime.errors import OptionError
-from models import EncoderConfig
-from training.training_config import TrainingConfig
+from mobilebert_training.training_config import TrainingConfig
 
 # LayerNorm and GELU: "the operational optimizations are removed in these experiments" (section 4.6.3).
 _PLAIN = EncoderConfig(

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from android_bench.app_result import import_result
-from android_bench.history import write_history
-from android_bench.latency import BenchError
-from android_bench.latency_record import Record
-from mobilebert_export import cli
+from android_bench.gate.history import write_history
+from android_bench.measuring.latency import BenchError
+from android_bench.measuring.latency_record import Record
+from android_bench.phone.app_result import import_result
+from mobilebert_export.command_line import program as cli
 from mobilebert_runtime.files import file_sha256
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from android_bench import arm_instructions, emulation
-from android_bench.arm_instructions import Block
-from android_bench.elf_symbols import Symbols
-from android_bench.latency import BenchError
-from android_bench.latency_record import check_architecture
+from android_bench.measuring.latency import BenchError
+from android_bench.measuring.latency_record import check_architecture
+from android_bench.profiling import arm_instructions, emulation
+from android_bench.profiling.arm_instructions import Block
+from android_bench.profiling.elf_symbols import Symbols
 from android_bench.runner.inferences import MARK
 from android_bench.toolchain import tools
-from mobilebert_export.cli import main
+from mobilebert_export.command_line.program import main
 from mobilebert_runtime.errors import ToolError
 from tests.helpers.small_matcher import artefact
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from android_bench import emulation
+from android_bench.profiling import emulation
 from android_bench.runner.bundle import OUR_FILES, ROOT
 from android_bench.toolchain import tools
 from mobilebert_runtime.errors import ToolError

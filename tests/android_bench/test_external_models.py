@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from android_bench import latency
-from android_bench.external_model import ExternalModel, describe, open_model
-from android_bench.model_facts import model_facts
+from android_bench.measuring import latency
+from android_bench.measuring.external_model import ExternalModel, describe, open_model
+from android_bench.measuring.model_facts import model_facts
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import ArtefactError
 from tests.helpers.tiny_artefacts import SEQ_LEN, onnx_model, write_artefact

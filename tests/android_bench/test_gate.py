@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from android_bench import gate as rules
-from android_bench import history, instructions, model_facts, statistics
-from android_bench import latency_report as report
-from android_bench.gate import GateError, Side, gate
-from android_bench.latency import BenchError, Comparison
-from android_bench.latency_record import Record
-from android_bench.rounds import Candidate, Session
-from mobilebert_export.cli import main
+from android_bench.gate.verdict import GateError, Side, gate, history
+from android_bench.gate.verdict import verdict as rules
+from android_bench.measuring import latency_report as report
+from android_bench.measuring import model_facts, statistics
+from android_bench.measuring.latency import BenchError, Comparison
+from android_bench.measuring.latency_record import Record
+from android_bench.measuring.rounds import Candidate, Session
+from android_bench.profiling import instructions
+from mobilebert_export.command_line.program import main
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
 QUIET = {"others": 0.01, "steal": 0.0, "quota": 0.0, "thermal_events": 0.0, "mhz": 2000.0, "probe_ms": 5.0}

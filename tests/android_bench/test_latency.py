@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from android_bench import latency, machine, rounds, worker
-from android_bench.latency import BenchError
-from android_bench.rounds import MeasurementError
+from android_bench.measuring import latency, machine, rounds, worker
+from android_bench.measuring.latency import BenchError
+from android_bench.measuring.rounds import MeasurementError
 from mobilebert_runtime.errors import ArtefactError
 from tests.conftest import ROOT
 from tests.helpers.tiny_artefacts import SEQ_LEN, VOCABULARY
@@ -138,7 +138,7 @@ def test_worker_imports_what_an_application_imports(onnx_artefact, tmp_path):
         "inputs": str(tmp_path / "inputs.npz"),
     }
     code = (
-        f"import sys; from android_bench.worker import session; session({task!r});"
+        f"import sys; from android_bench.measuring.worker import session; session({task!r});"
         "heavy = {'torch', 'tensorflow', 'scipy', 'matplotlib', 'rich', 'onnx'} & set(sys.modules);"
         "sys.exit(str(heavy) if heavy else 0)"
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from android_bench import emulation
+from android_bench.measuring.sample_pairs import PAIRS
+from android_bench.profiling import emulation
 from android_bench.runner.bundle import ROOT, Bundle
-from android_bench.sample_pairs import PAIRS
 from android_bench.toolchain import tools
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.matcher import Matcher, positive_probability

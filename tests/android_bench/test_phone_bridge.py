@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from android_bench.build_app import java, native
-from android_bench.sample_pairs import PAIRS
+from android_bench.measuring.sample_pairs import PAIRS
 from android_bench.toolchain import tools
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.matcher import Matcher

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from tokenizers import normalizers
 
-from android_bench import worker
 from android_bench.build_app import java, unicode_table
+from android_bench.measuring import worker
 from android_bench.toolchain import tools
+from mobilebert_models import find_directory
 from mobilebert_runtime.card import ArtefactCard, Bucket
 from mobilebert_runtime.card_parts import TokenizerCard
 from mobilebert_runtime.errors import ToolError
@@ -21,7 +22,6 @@ from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory
 from tests.helpers.phone_tokenizers import write_golden
 from tests.helpers.texts import MINILM, fuzzed_lines
 

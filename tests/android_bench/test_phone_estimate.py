@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from android_bench.host.estimate import Estimate
-from android_bench.latency import BenchError, Comparison
-from android_bench.rounds import Candidate, Session
-from mobilebert_export.cli import main
+from android_bench.measuring.latency import BenchError, Comparison
+from android_bench.measuring.rounds import Candidate, Session
+from android_bench.phone.estimate import Estimate
+from mobilebert_export.command_line.program import main
 
 DATA = {
     "artefacts": {"a": {"quant": "none"}, "b": {"quant": "int8"}},

@@ -1,4 +1,4 @@
-"""Promise of android_bench/host: on a real adbd every way a run can go wrong has the right outcome."""
+"""Promise of android_bench/phone: on a real adbd every way a run can go wrong has the right outcome."""
 
 import json
 import os
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from android_bench.history import write_history
-from android_bench.latency_record import Record
-from android_bench.sample_pairs import PAIRS
+from android_bench.gate.history import write_history
+from android_bench.measuring.latency_record import Record
+from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_runtime.matcher import Matcher
 from tests.helpers.phones import require, run_lab
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from android_bench.build_app import java
-from mobilebert_export.artefact_folder import write_checksums
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime import artefact as loader
 from mobilebert_runtime.errors import ArtefactError, ToolError
 from tests.helpers import phone_tasks, tiny_tasks

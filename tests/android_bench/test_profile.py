@@ -2,12 +2,12 @@
 
 import pytest
 
-from android_bench import latency
-from android_bench import operator_profile as profile
-from android_bench.latency_record import Record
-from android_bench.latency_report import bench_markdown
-from android_bench.litert_profiler import ProfiledModel
-from android_bench.rounds import MeasurementError
+from android_bench.measuring import latency
+from android_bench.measuring.latency_record import Record
+from android_bench.measuring.latency_report import bench_markdown
+from android_bench.measuring.rounds import MeasurementError
+from android_bench.profiling import operator_profile as profile
+from android_bench.profiling.litert_profiler import ProfiledModel
 from mobilebert_runtime.errors import ArtefactError
 from tests.helpers.tiny_artefacts import SEQ_LEN, write_artefact
 

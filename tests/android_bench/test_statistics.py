@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from android_bench import statistics
+from android_bench.measuring import statistics
 from tests.helpers.simulated_machine import session_medians
 
 

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from android_bench.host import sustained
-from android_bench.host.condition import Condition
-from android_bench.host.phone_bench import PhoneRun
-from android_bench.latency import BenchError, Comparison
-from android_bench.latency_record import Record
-from android_bench.rounds import Candidate, Session
+from android_bench.measuring.latency import BenchError, Comparison
+from android_bench.measuring.latency_record import Record
+from android_bench.measuring.rounds import Candidate, Session
+from android_bench.phone import sustained
+from android_bench.phone.condition import Condition
+from android_bench.phone.phone_bench import PhoneRun
 
 COOL = Condition(80, 30.0, plugged=False, thermal=0, governors=())
 

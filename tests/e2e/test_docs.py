@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 
-from mobilebert_export.cli import COMMANDS, load_command
+from mobilebert_export.command_line.program import FOLDERS, load_command
 from tests.helpers.documented_commands import ROOT, blocks, commands, make_scratch, run
 
 
@@ -22,7 +22,9 @@ def flatten(nav):
 
 NAVIGATION = [f"docs/{page}" for page in flatten(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])]
 OLD = "docs/old-commands.md"  # its first column holds commands that are gone
-CARDS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("models/shipped/*/README.md"))]
+CARDS = [
+    str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("models/mobilebert_models/shipped/*/README.md"))
+]
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
@@ -140,12 +142,12 @@ def code_spans(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_and_flags_in_the_text_exist(page):
     flags = {"--help"}
-    for name in COMMANDS:
+    for name in FOLDERS:
         flags.update(*(p.opts + p.secondary_opts for p in load_command(name).params))
     for span in code_spans(page):
         words = re.findall(r"[^\s/]+", span)
         words = words[1:] if words[:1] == ["mobilebert"] else words
-        if words and words[0] in COMMANDS:
+        if words and words[0] in FOLDERS:
             known = {o for p in load_command(words[0]).params for o in p.opts + p.secondary_opts}
             assert {w for w in words if w.startswith("--")} <= known, span
         elif span.startswith("mobilebert "):
@@ -186,7 +188,7 @@ def test_every_page_is_in_the_navigation_and_every_command_has_its_row():
     pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
     assert pages == set(NAVIGATION)
     table = (ROOT / "docs" / "which-command.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"`mobilebert ([\w-]+)", table)) == set(COMMANDS)
+    assert set(re.findall(r"`mobilebert ([\w-]+)", table)) == set(FOLDERS)
 
 
 def test_an_unknown_option_is_found():

@@ -15,9 +15,9 @@ import torch
 import transformers
 from rich.console import Console
 
-from mobilebert_export.export_request import ExportRequest
-from mobilebert_export.exporter import export
-from mobilebert_export.verification import VerificationError
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_export.pipeline.exporter import export
+from mobilebert_export.verification.verify import VerificationError
 from mobilebert_runtime.artefact import load
 from tests.helpers.model_directories import CLASSIFIERS, TOKENIZERS, embedder_directory, model_directory
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import models
-from distill.pretraining.corpus import Packing, build
+import mobilebert_models
 from mobilebert_runtime.files import file_sha256
+from mobilebert_training.pretraining.corpus import Packing, build
 from tests.helpers.forked_commands import CHECKPOINT_EVERY, STUDENT, WarmProgram
 from tests.helpers.texts import MINILM, documents
 from tests.helpers.toys import toy_pairs, write_pairs
@@ -23,7 +23,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 ENDS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}
 KILLS = {"export": 6, "train-matcher": 8, "distill": 8, "pretrain": 8}
 TEMPORARY = re.compile(r"\.building-|\.old-|\.partial$|\.checkpoint$|^tmp")
-TEACHER = models.EncoderConfig(
+TEACHER = mobilebert_models.EncoderConfig(
     hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
 )
 
@@ -60,11 +60,13 @@ def inputs(tmp_path_factory):
     root = tmp_path_factory.mktemp("inputs")
     for part, count in (("train", 48), ("dev", 16)):
         write_pairs(root / f"{part}.tsv", *toy_pairs(count, seed=count))
-    models.save_pretrained(models.build(TEACHER, seed=1), root / "teacher", tokenizer_from=MINILM)
-    student = models.EncoderConfig(**STUDENT)
+    mobilebert_models.save_pretrained(
+        mobilebert_models.build(TEACHER, seed=1), root / "teacher", tokenizer_from=MINILM
+    )
+    student = mobilebert_models.EncoderConfig(**STUDENT)
     for name, seed in (("student", 2), ("master", 3)):
-        model = models.build(student, "pretraining", seed=seed)
-        models.save_pretrained(model, root / name, tokenizer_from=MINILM)
+        model = mobilebert_models.build(student, "pretraining", seed=seed)
+        mobilebert_models.save_pretrained(model, root / name, tokenizer_from=MINILM)
     (root / "text.txt").write_text(documents(60))
     corpus = build([root / "text.txt"], MINILM, root / "corpus", Packing(seq_len=32)).folder
     (corpus / "examples.json").write_text('{"pairs": "nsp", "masking": "token"}')  # as `corpus build` does

@@ -6,8 +6,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from matching.data.pairs import read_pairs
-from mobilebert_export.scoring import open_scorer
+from mobilebert_export.evaluation.scoring import open_scorer
+from mobilebert_matching.data.pairs import read_pairs
 from mobilebert_runtime.matcher import Matcher
 from tests.helpers.documented_commands import ACTIVATE, ROOT, blocks, commands, make_scratch, run
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from mobilebert_export.artefact_folder import write_checksums
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = [

@@ -37,12 +37,12 @@ _LOADED = (
     "onnxruntime",
     "onnxscript",
     "torch.onnx",
-    "distill.distillation",
-    "distill.pretraining.stages",
-    "mobilebert_export.cli",
-    "mobilebert_export.exporter",
-    "mobilebert_export.scoring",
-    "training.matcher_training",
+    "mobilebert_training.distillation.distillation",
+    "mobilebert_training.pretraining.stages",
+    "mobilebert_export.command_line.program",
+    "mobilebert_export.pipeline.exporter",
+    "mobilebert_export.evaluation.scoring",
+    "mobilebert_training.finetuning.matcher_training",
 )
 
 
@@ -125,8 +125,8 @@ class _Moments:
 
 def _command(request: dict[str, Any]) -> None:
     """In the fork: run the command; does not return."""
-    from mobilebert_export import cli
-    from training import trainer
+    from mobilebert_export.command_line import program as cli
+    from mobilebert_training import trainer
 
     os.environ |= request.get("environment", {})
     for stream, name in ((1, "out"), (2, "err")):
@@ -160,9 +160,11 @@ def _command(request: dict[str, Any]) -> None:
 def _serve() -> None:
     for name in _LOADED:
         importlib.import_module(name)
-    import models
+    import mobilebert_models
 
-    models.PRESETS["tiny"] = models.EncoderConfig(**STUDENT)  # `distill --student` takes presets
+    mobilebert_models.PRESETS["tiny"] = mobilebert_models.EncoderConfig(
+        **STUDENT
+    )  # `distill --student` takes presets
     for line in sys.stdin:
         request = json.loads(line)
         subprocess.run(["sh", "-ec", request.get("before", "")], check=True, stdout=sys.stderr)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from matching.mining.cluster import connected, run_blocks
-from matching.mining.job import STAGES, MiningConfig, MiningJob
-from matching.mining.stages import merge_pairs, work_of
+from mobilebert_matching.mining.cluster import connected, run_blocks
+from mobilebert_matching.mining.job import STAGES, MiningConfig, MiningJob
+from mobilebert_matching.mining.stages import merge_pairs, work_of
 
 WIDTH = 48
 WORDS = [

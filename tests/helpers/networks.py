@@ -4,10 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from models import (
-    EncoderConfig,
-    preset,
-)
+from mobilebert_models import EncoderConfig, preset
 
 TINY = {"vocab_size": 60, "num_hidden_layers": 2, "max_position_embeddings": 24}
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import adbutils
 
-from android_bench.host import condition
-from mobilebert_export import cli
+from android_bench.phone import condition
+from mobilebert_export.command_line import program as cli
 from mobilebert_runtime.files import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]

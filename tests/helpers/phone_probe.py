@@ -22,7 +22,7 @@ def expose(source, target):
     """
     from ai_edge_litert.tools import flatbuffer_utils as fb
 
-    from quantize.tflite_graph import TfliteGraph
+    from mobilebert_quantize.tflite.graph import TfliteGraph
 
     model = fb.read_model(str(source))
     graph = TfliteGraph.all_of(model)[0]

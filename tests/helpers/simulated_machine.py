@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from android_bench.statistics import interleaved
+from android_bench.measuring.statistics import interleaved
 
 
 def session_medians(

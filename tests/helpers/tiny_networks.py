@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from models import preset
+from mobilebert_models import preset
 
 
 def tiny(name):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mobilebert_export.artefact_folder import write_checksums
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime.card import (
     CLASSIFICATION,
     EMBEDDING,

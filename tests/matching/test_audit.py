@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from matching.data import table_files as records
-from matching.data.pairs import Reason
-from matching.length_bias import bias_audit as auditing
-from matching.length_bias.bias_audit import audit, somers_d
-from matching.length_bias.length_divergence import LARGE_NUMBER, Quartiles, listwise, pairwise
-from mobilebert_export import cli
+from mobilebert_export.command_line import program as cli
+from mobilebert_matching.data import table_files as records
+from mobilebert_matching.data.pairs import Reason
+from mobilebert_matching.length_bias import bias_audit as auditing
+from mobilebert_matching.length_bias.bias_audit import audit, somers_d
+from mobilebert_matching.length_bias.length_divergence import LARGE_NUMBER, Quartiles, listwise, pairwise
 from mobilebert_runtime.errors import DataError
 
 # Positives per negative, CAT1 to CAT4, from the README of the shared data. Its figures for Microblog are
@@ -288,7 +288,7 @@ def test_command_on_bad_input_is_one_line_and_exit_code_2(tmp_path, capsys, cont
 def test_figure_has_a_bar_for_every_count_and_a_point_for_every_ratio(tmp_path, monkeypatch):
     from matplotlib import pyplot as plt
 
-    from matching.length_bias.category_plot import draw
+    from mobilebert_matching.length_bias.category_plot import draw
 
     kept = []
     monkeypatch.setattr(plt, "close", kept.append)

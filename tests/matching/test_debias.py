@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from matching.data.pairs import read_pairs
-from matching.length_bias.bias_audit import audit
-from matching.length_bias.debiased_sets import debias, write
-from matching.length_bias.length_divergence import listwise, pairwise, word_counts
-from mobilebert_export import cli
+from mobilebert_export.command_line import program as cli
+from mobilebert_matching.data.pairs import read_pairs
+from mobilebert_matching.length_bias.bias_audit import audit
+from mobilebert_matching.length_bias.debiased_sets import debias, write
+from mobilebert_matching.length_bias.length_divergence import listwise, pairwise, word_counts
 from mobilebert_runtime.errors import DataError, OutputError
 
 SHARED = [

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from matching.data.labelled_pairs import read_labelled
-from matching.evaluation import metrics
-from matching.evaluation.confidence_intervals import calibration_interval, classification_intervals
-from matching.evaluation.pair_evaluation import evaluate
-from matching.length_bias.debiased_sets import debias, level
-from matching.length_bias.length_divergence import Quartiles, pairwise, word_counts
-from mobilebert_export.cli import main
+from mobilebert_export.command_line.program import main
+from mobilebert_matching.data.labelled_pairs import read_labelled
+from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.evaluation.confidence_intervals import calibration_interval, classification_intervals
+from mobilebert_matching.evaluation.pair_evaluation import evaluate
+from mobilebert_matching.length_bias.debiased_sets import debias, level
+from mobilebert_matching.length_bias.length_divergence import Quartiles, pairwise, word_counts
 from mobilebert_runtime.errors import DataError
 from tests.helpers.tiny_artefacts import WORDS, onnx_model, write_artefact
 from tests.helpers.toys import write_pairs
@@ -164,7 +164,9 @@ def test_command_shows_both_tests_and_records_them(tmp_path, capsys):
 def test_labels_of_three_classes_are_refused_before_anything_is_scored(tmp_path, capsys, monkeypatch):
     pairs, labels, _ = biased_pairs(30)
     data = write_pairs(tmp_path / "test.tsv", pairs, np.r_[labels[:-1], 2])
-    monkeypatch.setattr("mobilebert_export.scoring.open_scorer", lambda *_, **__: pytest.fail("opened"))
+    monkeypatch.setattr(
+        "mobilebert_export.evaluation.scoring.open_scorer", lambda *_, **__: pytest.fail("opened")
+    )
     with pytest.raises(SystemExit) as done:
         main(["evaluate", str(write_artefact(tmp_path / "m", "onnx", onnx_model())), "--data", str(data)])
     assert done.value.code == 2

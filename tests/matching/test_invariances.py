@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matching.evaluation.perturbations import (
+from mobilebert_export.command_line.program import main
+from mobilebert_matching.evaluation.perturbations import (
     PADDING,
     PERTURBATIONS,
     Perturbation,
@@ -18,8 +19,7 @@ from matching.evaluation.perturbations import (
     quantile_interval,
     sample,
 )
-from matching.length_bias.length_divergence import word_counts
-from mobilebert_export.cli import main
+from mobilebert_matching.length_bias.length_divergence import word_counts
 from mobilebert_runtime.errors import DataError
 from tests.helpers.tiny_artefacts import PAIRS, onnx_model, write_artefact
 

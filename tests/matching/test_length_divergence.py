@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matching.length_bias import length_divergence as ld
+from mobilebert_matching.length_bias import length_divergence as ld
 
 WORDS = st.lists(st.sampled_from(["a", "bc", "d-e", "ß", "語", "'s"]), min_size=1, max_size=12)
 SPACE = st.sampled_from([" ", "  ", "\t", "\u00a0", "\u2003", "\u3000", "\x1c", "\x85", " \r "])

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from matching.data.labelled_pairs import read_split
-from matching.length_bias.length_divergence import Quartiles, pairwise
-from matching.length_bias.length_prior import LengthPrior, adjusted
+from mobilebert_matching.data.labelled_pairs import read_split
+from mobilebert_matching.length_bias.length_divergence import Quartiles, pairwise
+from mobilebert_matching.length_bias.length_prior import LengthPrior, adjusted
 from mobilebert_runtime.errors import DataError
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matching.evaluation import metrics
+from mobilebert_matching.evaluation import metrics
 
 
 def brute_average_precision(ranked_labels):
@@ -24,7 +24,7 @@ def brute_average_precision(ranked_labels):
 
 def test_import_is_light():
     heavy = "{'torch', 'sklearn', 'scipy', 'pyarrow'}"
-    modules = "matching.evaluation.metrics, matching.data.pairs"
+    modules = "mobilebert_matching.evaluation.metrics, mobilebert_matching.data.pairs"
     code = f"import sys, {modules}; print(sorted({heavy} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == "[]\n"

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matching.mining.job import PAIRS, STAGES, MiningConfig, MiningJob, Shard, read_texts
-from matching.mining.stages import FARTHER, RANKS, merge_pairs, work_of
+from mobilebert_matching.mining.job import PAIRS, STAGES, MiningConfig, MiningJob, Shard, read_texts
+from mobilebert_matching.mining.stages import FARTHER, RANKS, merge_pairs, work_of
 from mobilebert_runtime.errors import DataError, OptionError, OutputError
 from tests.helpers.letter_vectors import letter_vectors, some_texts
 

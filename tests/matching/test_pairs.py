@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matching.data import table_files as records
-from matching.data.pairs import Reason, read_pairs, scan_pairs
-from matching.data.table_files import open_table
+from mobilebert_matching.data import table_files as records
+from mobilebert_matching.data.pairs import Reason, read_pairs, scan_pairs
+from mobilebert_matching.data.table_files import open_table
 from mobilebert_runtime.errors import DataError
 from tests.helpers.pair_files import HEADER, outcome
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from mobilebert_models import build
 from mobilebert_runtime.card import INPUT_NAMES, OUTPUT_NAME, Bucket
-from models import build
 from tests.helpers.networks import SMALL_ALBERT as SMALL
 from tests.helpers.networks import padded_batch, randomise
 
@@ -34,7 +34,7 @@ def size(model):
 def test_onnx_file_is_as_large_as_the_shared_parameters(tmp_path):
     import onnxruntime
 
-    from mobilebert_export.onnx_writer import write_float_onnx
+    from mobilebert_export.onnx.writer import write_float_onnx
 
     model = randomise(build(WIDE, seed=0))
     write_float_onnx(model, tmp_path / "m.onnx", [Bucket(SEQ_LEN)], 20)
@@ -48,7 +48,7 @@ def test_onnx_file_is_as_large_as_the_shared_parameters(tmp_path):
 def test_tflite_file_is_as_large_as_the_shared_parameters(tmp_path):
     from ai_edge_litert.interpreter import Interpreter
 
-    from mobilebert_export.tflite_writer import write_float_tflite
+    from mobilebert_export.tflite.writer import write_float_tflite
 
     # Norms away from the identity: the converter folds them into the maps, which must not become copies.
     model = randomise(build(WIDE, seed=0))
@@ -60,10 +60,10 @@ def test_tflite_file_is_as_large_as_the_shared_parameters(tmp_path):
 
 @pytest.mark.parametrize(("vocabulary", "kind"), [("sentencepiece", "unigram"), ("wordpiece", "wordpiece")])
 def test_an_albert_of_either_vocabulary_loads_for_export(vocabulary, kind, tmp_path):
-    from mobilebert_export.loading import load_model
-    from models import save_pretrained
+    from mobilebert_export.pipeline.loading import load_model
+    from mobilebert_models import save_pretrained
+    from mobilebert_training.tokenizer_training import train_vocabulary
     from tests.helpers.texts import inflected_lines as text
-    from training.tokenizer_training import train_vocabulary
 
     train_vocabulary(text(100), vocabulary, 60, tmp_path / "pieces")
     save_pretrained(build(SMALL, seed=0), tmp_path / "m", tokenizer_from=tmp_path / "pieces")

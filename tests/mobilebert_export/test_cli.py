@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mobilebert_export import cli
+from mobilebert_export.command_line import program as cli
 
 HEAVY = ("torch", "numpy", "transformers", "litert_torch", "onnx", "onnxruntime", "tokenizers", "matplotlib")
 
@@ -20,21 +20,23 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_help_lists_every_command_and_imports_nothing_heavy():
     script = (
-        "import sys\nfrom mobilebert_export.cli import main\n"
+        "import sys\nfrom mobilebert_export.command_line.program import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit as end:\n    code = end.code\n"
         f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules], code)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "LOADED [] 0" in done.stdout
-    for name in cli.COMMANDS:
+    for name in cli.FOLDERS:
         assert f" {name} " in done.stdout
 
 
-@pytest.mark.parametrize("name", sorted(cli.COMMANDS))
+@pytest.mark.parametrize("name", sorted(cli.FOLDERS))
 def test_every_row_of_the_table_has_its_command(name):
     before = set(sys.modules)
     attribute = name.replace("-", "_")
-    module = importlib.import_module(f"mobilebert_export.commands.{attribute}")
+    module = importlib.import_module(
+        f"mobilebert_export.command_line.commands.{cli.FOLDERS[name]}.{attribute}"
+    )
     assert not {"torch", "litert_torch"} & (set(sys.modules) - before), "heavy import at module level"
     assert getattr(module, attribute).__doc__
     assert cli.load_command(name).name == name

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mobilebert_export import samples
-from mobilebert_export.decision_changes import NEAR, compare_decisions, sentence
 from mobilebert_export.samples.recombined import recombined
-from quantize import recipes
+from mobilebert_export.verification.decision_changes import NEAR, compare_decisions, sentence
+from mobilebert_quantize import recipes
 from tests.mobilebert_export.test_export_verification import CARD
 
 INT8 = recipes.RECIPES["tflite-int8"].tolerance

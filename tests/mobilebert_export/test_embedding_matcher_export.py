@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from mobilebert_export.onnx_writer import write_float_onnx
-from mobilebert_export.tflite_writer import write_float_tflite
+from mobilebert_export.onnx.writer import write_float_onnx
+from mobilebert_export.tflite.writer import write_float_tflite
+from mobilebert_models.networks.embedding_matcher import WIDTH
+from mobilebert_quantize.recipes import RECIPES
+from mobilebert_quantize.tflite.graph import TfliteGraph
+from mobilebert_quantize.tflite.int8 import embedding_layers, integer_operators, products
 from mobilebert_runtime.card import Bucket
-from models.embedding_matcher import WIDTH
-from quantize.recipes import RECIPES
-from quantize.tflite_graph import TfliteGraph
-from quantize.tflite_int8 import embedding_layers, integer_operators, products
 from tests.models.test_embedding_matcher import matcher, packed, texts
 
 OUTPUTS = ("logits", "embedding")

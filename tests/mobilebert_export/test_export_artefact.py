@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mobilebert_export.artefact_folder import new_folder, write_checksums
+from mobilebert_export.pipeline.artefact_folder import new_folder, write_checksums
 from mobilebert_runtime.card import FORMAT, ArtefactCard, Bucket, check_checksums, read_card
 from mobilebert_runtime.errors import ArtefactError, OutputError
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact

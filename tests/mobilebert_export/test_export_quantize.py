@@ -6,16 +6,16 @@ import json
 import numpy as np
 import pytest
 
-from android_bench.sample_pairs import PAIRS
-from matching.data.pairs import read_texts
+from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_export import samples
-from mobilebert_export.export_report import describe_graph
-from mobilebert_export.tflite_writer import describe_tflite
+from mobilebert_export.pipeline.export_report import describe_graph
+from mobilebert_export.tflite.writer import describe_tflite
+from mobilebert_matching.data.pairs import read_texts
+from mobilebert_quantize import recipes
+from mobilebert_quantize.calibration_data import encode_calibration
+from mobilebert_quantize.tflite.graph import TfliteGraph
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.matcher import Matcher
-from quantize import recipes
-from quantize.calibration_data import encode_calibration
-from quantize.tflite_graph import TfliteGraph
 from tests.helpers import small_matcher
 
 

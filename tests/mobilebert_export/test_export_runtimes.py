@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from mobilebert_export import samples
-from mobilebert_export.agreement import decisions, positive_log_odds
-from mobilebert_export.export_request import DEFAULT_BUCKETS
+from mobilebert_export.pipeline.export_request import DEFAULT_BUCKETS
+from mobilebert_export.verification.agreement import decisions, positive_log_odds
 from mobilebert_runtime.matcher import Matcher
 from tests.conftest import ROOT
 from tests.helpers import small_matcher

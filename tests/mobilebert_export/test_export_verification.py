@@ -11,22 +11,23 @@ from rich.console import Console
 from scipy.stats import spearmanr
 
 from mobilebert_export import samples
-from mobilebert_export.agreement import (
+from mobilebert_export.pipeline.artefact_folder import write_checksums
+from mobilebert_export.verification.agreement import (
     label_costs,
     positive_log_odds,
     rank_correlation,
     sigmoid_costs,
     span_costs,
 )
-from mobilebert_export.artefact_check import verify_artefact
-from mobilebert_export.artefact_folder import write_checksums
-from mobilebert_export.verification import (
+from mobilebert_export.verification.artefact_check import verify_artefact
+from mobilebert_export.verification.verify import (
     MINIMUM_TEXTS,
     VerificationError,
     compare,
     reference_logits,
     verify,
 )
+from mobilebert_quantize.recipes import Tolerance
 from mobilebert_runtime.card import (
     CLASSIFICATION,
     EMBEDDING,
@@ -38,7 +39,6 @@ from mobilebert_runtime.card import (
 from mobilebert_runtime.card_parts import Embedding
 from mobilebert_runtime.errors import ArtefactError, DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from quantize.recipes import Tolerance
 from tests.helpers import small_matcher
 
 CARD = ArtefactCard(
@@ -226,9 +226,9 @@ def test_too_few_pairs_prove_nothing():
 
 
 def test_the_reference_restores_the_order_of_the_pairs():
-    import models
+    import mobilebert_models
 
-    model = models.load_pretrained(small_matcher.model_directory())
+    model = mobilebert_models.load_pretrained(small_matcher.model_directory())
     tokenizer = PairTokenizer.load(small_matcher.model_directory())
     encoded = tokenizer.encode(samples.verification_pairs()[:40], small_matcher.SEQ_LEN)
     together = reference_logits(model, encoded)

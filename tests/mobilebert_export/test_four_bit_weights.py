@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from mobilebert_export import samples
+from mobilebert_models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
+from mobilebert_models.weights.four_bit import find_four_bits, four_bit_layers, unpack_codes
+from mobilebert_quantize.four_bit_layers import round_as
+from mobilebert_quantize.tflite.four_bit import four_bit_codes
+from mobilebert_quantize.tflite.graph import TfliteGraph
+from mobilebert_quantize.weight_rounding import FOUR, round_weights
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
-from models.four_bit import find_four_bits, four_bit_layers, unpack_codes
-from quantize.four_bit_layers import round_as
-from quantize.tflite_four_bit import four_bit_codes
-from quantize.tflite_graph import TfliteGraph
-from quantize.weight_rounding import FOUR, round_weights
 from tests.helpers import small_matcher
 from tests.helpers.tiny_networks import randomise
 

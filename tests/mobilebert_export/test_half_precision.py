@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-import models
+import mobilebert_models
 from mobilebert_export import samples
-from mobilebert_export.tflite_writer import describe_tflite
-from mobilebert_export.verification import reference_logits
+from mobilebert_export.tflite.writer import describe_tflite
+from mobilebert_export.verification.verify import reference_logits
+from mobilebert_quantize.half_precision import halve
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.matcher import Matcher
-from quantize.half_precision import halve
 from tests.helpers import small_matcher
 
 
@@ -24,7 +24,7 @@ def test_the_file_is_half_as_large_and_answers_as_the_rounded_network(target):
     matcher = Matcher.load(small)
     assert matcher.card.quant == "fp16"
     pairs = samples.verification_pairs()[:40]
-    network = models.load_pretrained(small_matcher.model_directory())
+    network = mobilebert_models.load_pretrained(small_matcher.model_directory())
     encoded = matcher.tokenizer.encode(pairs, small_matcher.SEQ_LEN)
     exact = reference_logits(network, encoded)
     rounded = copy.deepcopy(network)

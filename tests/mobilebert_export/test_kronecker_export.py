@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 import torch
 
-import models
+import mobilebert_models
 from mobilebert_export import samples
-from mobilebert_export.cli import main
-from mobilebert_export.verification import reference_logits
+from mobilebert_export.command_line.program import main
+from mobilebert_export.verification.verify import reference_logits
+from mobilebert_models.kronecker.factor_shapes import low_rank_rules, shape_rules
+from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
+from mobilebert_quantize.recipes import find_recipe
+from mobilebert_quantize.tflite.graph import TfliteGraph
 from mobilebert_runtime.matcher import Matcher
-from models.kronecker.factor_shapes import low_rank_rules, shape_rules
-from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
-from quantize.recipes import find_recipe
-from quantize.tflite_graph import TfliteGraph
 from tests.helpers import small_matcher
 from tests.helpers.texts import MINILM
 
 pytestmark = pytest.mark.slow
 
 LENGTH = 32
-CONFIG = models.EncoderConfig(
+CONFIG = mobilebert_models.EncoderConfig(
     hidden_size=48,
     num_hidden_layers=1,
     num_attention_heads=4,
@@ -38,7 +38,7 @@ RULES = {
 @functools.cache
 def directory(rules):
     """Random factors, large enough that answers differ from pair to pair; all get one label (threshold 0)."""
-    model = models.build(replace(CONFIG, kronecker=RULES[rules]), seed=0)
+    model = mobilebert_models.build(replace(CONFIG, kronecker=RULES[rules]), seed=0)
     for name, part in model.encoder.named_modules():
         if isinstance(part, KroneckerEmbedding):
             part.initialise(0.3)
@@ -49,8 +49,8 @@ def directory(rules):
         model.encoder.pooler.dense.weight.mul_(5)
         model.classifier.weight.mul_(10)
     folder = small_matcher.scratch() / f"kronecker-{rules}"
-    settings = models.MatcherSettings(threshold=0.0)
-    models.save_pretrained(model, folder, tokenizer_from=MINILM, settings=settings)
+    settings = mobilebert_models.MatcherSettings(threshold=0.0)
+    mobilebert_models.save_pretrained(model, folder, tokenizer_from=MINILM, settings=settings)
     return folder
 
 
@@ -70,7 +70,7 @@ def logits(folder):
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 def test_float_files_of_both_forms_equal_pytorch(target):
-    network = models.load_pretrained(directory("kronecker"))
+    network = mobilebert_models.load_pretrained(directory("kronecker"))
     found = []
     for form in ("factored", "materialised"):
         folder, report = exported("kronecker", target, "none", form)

@@ -9,16 +9,16 @@ import torch
 import transformers
 from rich.console import Console
 
-from matching.data.labelled_pairs import LabelledPairs
-from mobilebert_export.accuracy_budget import accuracy
-from mobilebert_export.export_request import ExportRequest
-from mobilebert_export.exporter import export
-from mobilebert_export.loading import artefact_card, load_model
-from mobilebert_export.scoring import open_scorer
+from mobilebert_export.evaluation.scoring import open_scorer
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_export.pipeline.exporter import export
+from mobilebert_export.pipeline.loading import artefact_card, load_model
+from mobilebert_export.verification.accuracy_budget import accuracy
+from mobilebert_matching.data.labelled_pairs import LabelledPairs
+from mobilebert_models import MatcherSettings
+from mobilebert_models.loading.labels import positive_index
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.matcher import Matcher
-from models import MatcherSettings
-from models.labels import positive_index
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs
 

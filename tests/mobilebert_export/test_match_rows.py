@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mobilebert_export import cli
+from mobilebert_export.command_line import program as cli
 
 HEADER = "label\ttext_a\ttext_b\n"
 BAD = HEADER + "x\ta\tb\n1\tonly one\n\nyes\tc\t\n0\te\tf\n"  # lines 3, 4 and 5 hold no two texts

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from mobilebert_export import samples
+from mobilebert_quantize import recipes
+from mobilebert_quantize.tflite.four_bit import four_bit_codes
+from mobilebert_quantize.tflite.graph import TfliteGraph
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.matcher import Matcher
-from quantize import recipes
-from quantize.tflite_four_bit import four_bit_codes
-from quantize.tflite_graph import TfliteGraph
 from tests.helpers import small_matcher
 from tests.helpers.small_matcher import embedding_artefact
 
@@ -68,8 +68,8 @@ def test_every_graph_has_them_the_packed_one_too(oldest: Path) -> None:
 def test_four_bit_weights_are_the_same_numbers_in_eight_bits() -> None:
     from ai_edge_litert import schema_py_generated as schema
 
-    from quantize.tflite_convolutions import multiply_by_convolutions
-    from quantize.tflite_parts import made
+    from mobilebert_quantize.tflite.convolutions import multiply_by_convolutions
+    from mobilebert_quantize.tflite.parts import made
 
     values = torch.randint(-7, 8, (3, 32), generator=torch.Generator().manual_seed(0)).numpy()
     values[:, 0] = 7
@@ -151,6 +151,6 @@ def test_a_version_that_cannot_be_had_is_refused_at_once(
 
 
 def test_the_newer_one_changes_nothing() -> None:
-    from mobilebert_export.export_request import ExportRequest
+    from mobilebert_export.pipeline.export_request import ExportRequest
 
     assert ExportRequest(Path("out"), minimum_runtime="2.18").recipe() == ExportRequest(Path("out")).recipe()

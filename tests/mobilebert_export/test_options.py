@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mobilebert_export import cli, options
+from mobilebert_export.command_line import options
+from mobilebert_export.command_line import program as cli
 
 SAMPLE = 150  # cases of each kind in `make test`
 
@@ -54,7 +55,7 @@ class Case:
 
 def commands() -> Iterator[tuple[str, typing.Any, dict[str, typing.Any], dict[str, options.Rule]]]:
     """Name, click command, type hints by parameter, rules by parameter."""
-    for name in cli.COMMANDS:
+    for name in cli.FOLDERS:
         command = cli.load_command(name)
         yield name, command, typing.get_type_hints(command.callback), options.rules(command.callback)
 
@@ -275,7 +276,7 @@ def test_force_replaces_no_folder_of_another_kind(tmp_path, capfd):
 
 
 def test_ship_and_export_know_the_quantisations_and_targets_of_the_recipes():
-    from quantize.recipes import RECIPES, TFLITE_VERSIONS
+    from mobilebert_quantize.recipes import RECIPES, TFLITE_VERSIONS
 
     assert [*options.TARGETS.words] == list(dict.fromkeys(recipe.target for recipe in RECIPES.values()))
     assert options.TFLITE_RUNTIMES.words == TFLITE_VERSIONS

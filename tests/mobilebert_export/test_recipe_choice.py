@@ -11,19 +11,19 @@ import pytest
 from rich.console import Console
 
 from mobilebert_export import samples
-from mobilebert_export.artefact_check import Checked
-from mobilebert_export.decision_changes import DecisionChanges
-from mobilebert_export.recipe_choice import Written, choose, recipes_of
-from mobilebert_export.verification import Verification, VerificationError
+from mobilebert_export.pipeline.recipe_choice import Written, choose, recipes_of
+from mobilebert_export.verification.artefact_check import Checked
+from mobilebert_export.verification.decision_changes import DecisionChanges
+from mobilebert_export.verification.verify import Verification, VerificationError
+from mobilebert_models import build
+from mobilebert_models.weights.four_bit import four_bit_layers
+from mobilebert_quantize import recipes
+from mobilebert_quantize.calibration_data import encode_calibration
+from mobilebert_quantize.onnx.int8 import quantize_onnx
+from mobilebert_quantize.tflite.graph import TfliteGraph
+from mobilebert_quantize.tflite.int8 import products, quantize_tflite
+from mobilebert_quantize.weight_rounding import FOUR, round_weights
 from mobilebert_runtime.matcher import Matcher
-from models import build
-from models.four_bit import four_bit_layers
-from quantize import recipes
-from quantize.calibration_data import encode_calibration
-from quantize.onnx_int8 import quantize_onnx
-from quantize.tflite_graph import TfliteGraph
-from quantize.tflite_int8 import products, quantize_tflite
-from quantize.weight_rounding import FOUR, round_weights
 from tests.helpers import small_matcher
 from tests.helpers.tiny_networks import encoded, randomise, tiny
 
@@ -355,7 +355,7 @@ def test_a_row_of_onnx_has_a_range_of_its_own(tmp_path, bias):
 @pytest.mark.slow
 def test_an_artefact_made_by_a_fallback_says_so(tmp_path, monkeypatch):
     """The first recipe is made to fail; io.json, recipe.json and the report are those of the second."""
-    from mobilebert_export import artefact_check
+    from mobilebert_export.verification.verify import artefact_check
 
     real = artefact_check.verify
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mobilebert_export import cli
+from mobilebert_export.command_line import program as cli
 from mobilebert_runtime import load
 from mobilebert_runtime.card import (
     CLASSIFICATION,

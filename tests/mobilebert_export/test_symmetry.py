@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mobilebert_export.cli import main
-from mobilebert_export.scoring import open_scorer
+from mobilebert_export.command_line.program import main
+from mobilebert_export.evaluation.scoring import open_scorer
 from mobilebert_runtime.matcher import Matcher
 from tests.helpers.small_matcher import model_directory
 from tests.helpers.tiny_artefacts import PAIRS, onnx_model, write_artefact

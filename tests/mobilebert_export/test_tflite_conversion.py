@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from mobilebert_export import tflite_conversion
-from mobilebert_export.tflite_writer import write_float_tflite
+from mobilebert_export.tflite import conversion as tflite_conversion
+from mobilebert_export.tflite.writer import write_float_tflite
+from mobilebert_models import EncoderConfig, build
 from mobilebert_runtime.card import Bucket
-from models import EncoderConfig, build
 from tests.helpers.tiny_networks import randomise
 
 pytest.importorskip("litert_torch")

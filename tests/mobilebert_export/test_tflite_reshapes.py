@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch import nn
 
-from mobilebert_export import tflite_writer
-from mobilebert_export.exact_rewrites import rewrite
+from mobilebert_export.pipeline.exact_rewrites import rewrite
+from mobilebert_export.tflite import writer as tflite_writer
+from mobilebert_models import build
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
+from mobilebert_quantize.recipes import find_recipe
+from mobilebert_quantize.tflite.graph import TfliteGraph
 from mobilebert_runtime.card import INPUT_NAMES, PACKED_SIGNATURE, Bucket
-from models import build
-from models.embedding_matcher import EmbeddingMatcher
-from quantize.recipes import find_recipe
-from quantize.tflite_graph import TfliteGraph
 from tests.helpers.tiny_networks import encoded, randomise, tiny
 from tests.models.test_embedding_matcher import matcher
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mobilebert_export import cli
+from mobilebert_export.command_line import program as cli
 from tests.helpers import small_matcher
 from tests.helpers.toys import toy_pairs
 
@@ -64,14 +64,14 @@ def test_bad_training_data_is_refused_before_any_work(command, fault, folder, tm
         pytest.skip("a development part is taken from train.tsv")
     train, dev, complaint = BAD[fault]
     data = folder(train, dev)
-    import models
-    from training import matchers
+    import mobilebert_models
+    from mobilebert_training.finetuning import matchers
 
     def nothing(*_: object, **__: object) -> None:
         raise AssertionError("a model was loaded before the data was checked")
 
     monkeypatch.setattr(matchers, "build_matcher", nothing)
-    monkeypatch.setattr(models, "load_classifier", nothing)
+    monkeypatch.setattr(mobilebert_models, "load_classifier", nothing)
     arguments = [command, f"--data={data}", f"--out={tmp_path / 'out'}"]
     if command == "distill":
         arguments.append(f"--teacher={teacher_of(tmp_path, 384)}")
@@ -83,10 +83,13 @@ def teacher_of(tmp_path, width):
     """A teacher's config without weights: what is wrong with its shape is seen before they are read."""
     made = tmp_path / f"teacher-{width}"
     made.mkdir()
-    import models
+    import mobilebert_models
 
     heads = 12 if width == 384 else 4  # as the student matcher-m has, or a divisor
-    config = models.preset("minilm-l6").to_dict() | {"hidden_size": width, "num_attention_heads": heads}
+    config = mobilebert_models.preset("minilm-l6").to_dict() | {
+        "hidden_size": width,
+        "num_attention_heads": heads,
+    }
     (made / "config.json").write_text(json.dumps(config))
     return made
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mobilebert_export.loading import load_model
+from mobilebert_export.pipeline.loading import load_model
 from mobilebert_runtime.errors import ModelError, UserError
 from tests.helpers.model_directories import model_directory
 from tests.helpers.published_models import published

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mobilebert_export.writing import quantise
+from mobilebert_export.pipeline.model_files import quantise
+from mobilebert_models import MatcherSettings, build, save_pretrained
+from mobilebert_quantize.recipes import find_recipe, recipes_to_try
+from mobilebert_quantize.tflite.graph import TfliteGraph
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.matcher import Matcher
-from models import MatcherSettings, build, save_pretrained
-from quantize.recipes import find_recipe, recipes_to_try
-from quantize.tflite_graph import TfliteGraph
 from tests.helpers import small_matcher
 
 WORDS, WIDTH = 30522, 32

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from android_bench.sample_pairs import PAIRS
-from mobilebert_export.export_request import DEFAULT_BUCKETS, ExportRequest
+from android_bench.measuring.sample_pairs import PAIRS
+from mobilebert_export.pipeline.export_request import DEFAULT_BUCKETS, ExportRequest
+from mobilebert_quantize.tflite.file import write_compact
 from mobilebert_runtime.backends import MOST_ROWS
 from mobilebert_runtime.card import Bucket, read_card
 from mobilebert_runtime.matcher import Matcher
-from quantize.tflite_file import write_compact
 from tests.helpers import small_matcher
 
 BUCKETS = SHORT, LONG = small_matcher.BUCKETS

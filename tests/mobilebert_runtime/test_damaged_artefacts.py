@@ -11,8 +11,8 @@ from collections import Counter
 
 import pytest
 
-from android_bench.sample_pairs import PAIRS
-from mobilebert_export.artefact_folder import write_checksums
+from android_bench.measuring.sample_pairs import PAIRS
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime import signature
 from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.matcher import Matcher

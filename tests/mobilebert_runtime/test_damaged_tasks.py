@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from android_bench.sample_pairs import PAIRS
+from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_runtime.card import CLASSIFICATION, EMBEDDING, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from tests.helpers import tiny_tasks
 from tests.helpers.artefact_mutations import SPLIT_BY_JSON, Reader, mutate

@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
-from matching.data.labelled_pairs import LabelledPairs
-from matching.evaluation.score_calibration import (
+from mobilebert_matching.data.labelled_pairs import LabelledPairs
+from mobilebert_matching.evaluation.score_calibration import (
     fit_debiased_settings,
     fit_settings,
     fit_temperature,
     fit_threshold,
     probabilities,
 )
-from matching.length_bias.length_divergence import Quartiles, pairwise
-from matching.length_bias.length_prior import LengthPrior
+from mobilebert_matching.length_bias.length_divergence import Quartiles, pairwise
+from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.length_shift import LengthShift
 
 

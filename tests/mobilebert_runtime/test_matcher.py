@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from android_bench.sample_pairs import PAIRS
-from mobilebert_export.artefact_folder import write_checksums
+from android_bench.measuring.sample_pairs import PAIRS
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime import backends
 from mobilebert_runtime.card import Bucket, read_card
 from mobilebert_runtime.errors import ArtefactError, ToolError

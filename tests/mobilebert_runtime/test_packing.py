@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from ai_edge_litert.tools import flatbuffer_utils as fb
 
-from android_bench.sample_pairs import PAIRS
+from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_export import samples
-from mobilebert_export.artefact_folder import write_checksums
-from mobilebert_export.loading import load_source
-from mobilebert_export.raw_outputs import AnyArtefact, network_inputs
-from mobilebert_export.verification import verify
+from mobilebert_export.pipeline.artefact_folder import write_checksums
+from mobilebert_export.pipeline.loading import load_source
+from mobilebert_export.verification.network_outputs import AnyArtefact, network_inputs
+from mobilebert_export.verification.verify import verify
+from mobilebert_quantize.recipes import RECIPES
+from mobilebert_quantize.tflite.graph import TfliteGraph
+from mobilebert_quantize.tflite.int8 import products, quantize_tflite
 from mobilebert_runtime.backends import PackedGraph, _packed_shape
 from mobilebert_runtime.card import PACKED_SIGNATURE, read_card, read_recipe
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.packing import PackedShape, _fill, plan
-from quantize.recipes import RECIPES
-from quantize.tflite_graph import TfliteGraph
-from quantize.tflite_int8 import products, quantize_tflite
 from tests.helpers import small_matcher
 
 QUERY = "How can I learn to swim?"

@@ -16,8 +16,8 @@ from transformers import (
 )
 
 from mobilebert_export import samples
-from mobilebert_export.export_request import ExportRequest
-from mobilebert_export.exporter import export
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_export.pipeline.exporter import export
 from mobilebert_runtime import load
 from mobilebert_runtime.results import Answer
 from tests.helpers.model_directories import embedder_directory, model_directory

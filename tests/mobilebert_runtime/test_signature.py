@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from mobilebert_export.artefact_folder import write_checksums
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime import signature
 from mobilebert_runtime.errors import ArtefactError, OptionError
 from mobilebert_runtime.matcher import Matcher

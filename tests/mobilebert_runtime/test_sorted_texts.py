@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import models
-from mobilebert_export.artefact_folder import write_checksums
-from mobilebert_export.scoring import open_scorer
+import mobilebert_models
+from mobilebert_export.evaluation.scoring import open_scorer
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime.card import CLASSIFICATION, ArtefactCard
 from mobilebert_runtime.card_parts import Embedding
 from mobilebert_runtime.errors import ArtefactError, ModelError
@@ -69,17 +69,20 @@ def sorting(folder: Path) -> Path:
 
 def copied(tmp_path: Path) -> Path:
     source = model_directory()
-    network = models.load_pretrained(source)
-    models.save_pretrained(
-        network, tmp_path / "model", tokenizer_from=source, settings=models.MatcherSettings.load(source)
+    network = mobilebert_models.load_pretrained(source)
+    mobilebert_models.save_pretrained(
+        network,
+        tmp_path / "model",
+        tokenizer_from=source,
+        settings=mobilebert_models.MatcherSettings.load(source),
     )
     return sorting(tmp_path / "model")
 
 
 def test_a_model_directory_says_so_and_its_copies_too(tmp_path: Path) -> None:
     folder = copied(tmp_path)
-    network = models.load_pretrained(folder)
-    models.save_pretrained(network, tmp_path / "copy", tokenizer_from=folder)
+    network = mobilebert_models.load_pretrained(folder)
+    mobilebert_models.save_pretrained(network, tmp_path / "copy", tokenizer_from=folder)
     assert PairTokenizer.load(tmp_path / "copy").sort_texts
     one = open_scorer(str(folder), 1)
     scores = one.score(PAIRS)

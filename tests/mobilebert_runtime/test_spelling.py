@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import models
+import mobilebert_models
 from mobilebert_runtime.artefact import load
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import ArtefactError, ModelError
@@ -216,7 +216,7 @@ def write_words(folder: Path) -> None:
 
 
 def test_the_tokenizer_of_a_model_directory_reads_corrected_texts(tmp_path: Path) -> None:
-    shipped = models.find_directory("shipped")
+    shipped = mobilebert_models.find_directory("shipped")
     (tmp_path / "tokenizer.json").write_bytes((shipped / "tokenizer.json").read_bytes())
     plain = PairTokenizer.load(tmp_path)
     write_words(tmp_path)
@@ -232,9 +232,9 @@ def test_the_tokenizer_of_a_model_directory_reads_corrected_texts(tmp_path: Path
         PairTokenizer.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", models.SHIPPED_MATCHERS)
+@pytest.mark.parametrize("name", mobilebert_models.SHIPPED_MATCHERS)
 def test_shipped_matchers_read_a_misspelt_pair_as_the_right_one(name: str) -> None:
-    tokenizer = PairTokenizer.load(models.shipped_directory(name))
+    tokenizer = PairTokenizer.load(mobilebert_models.shipped_directory(name))
     right = ("How do I learn to swim?", "What is the best way to learn swimming?")
     wrong = ("How do I lern to swwim?", "Waht is the best way to laern swimmming?")
     assert tokenizer.ids([wrong], 64) == tokenizer.ids([right], 64)
@@ -243,7 +243,7 @@ def test_shipped_matchers_read_a_misspelt_pair_as_the_right_one(name: str) -> No
 
 def with_spelling(folder: Path) -> ArtefactCard:
     """Add spelling.txt to an artefact folder and its card."""
-    from mobilebert_export.artefact_folder import write_checksums
+    from mobilebert_export.pipeline.artefact_folder import write_checksums
 
     card = ArtefactCard.from_json(json.loads((folder / "io.json").read_text()), folder)
     card = replace(card, tokenizer=replace(card.tokenizer, spelling=True))
@@ -288,7 +288,7 @@ def test_cards_that_contradict_themselves_are_refused(
 
 
 def test_model_directories_keep_it(tmp_path: Path) -> None:
-    config = models.EncoderConfig(
+    config = mobilebert_models.EncoderConfig(
         hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8
     )
     source = tmp_path / "source"
@@ -296,22 +296,28 @@ def test_model_directories_keep_it(tmp_path: Path) -> None:
     for name in ("vocab.txt", "tokenizer.json"):
         (source / name).write_text("{}")
     write_words(source)
-    models.save_pretrained(models.build(config, None), tmp_path / "copy", tokenizer_from=source)
+    mobilebert_models.save_pretrained(
+        mobilebert_models.build(config, None), tmp_path / "copy", tokenizer_from=source
+    )
     assert (tmp_path / "copy/spelling.txt").read_text() == (source / "spelling.txt").read_text()
     assert json.loads((tmp_path / "copy/tokenizer_config.json").read_text()) == {"spelling": True}
     (source / "tokenizer_config.json").write_text('{"model_max_length": 64}')
-    models.save_pretrained(models.build(config, None), tmp_path / "other", tokenizer_from=source)
+    mobilebert_models.save_pretrained(
+        mobilebert_models.build(config, None), tmp_path / "other", tokenizer_from=source
+    )
     assert json.loads((tmp_path / "other/tokenizer_config.json").read_text()) == {
         "model_max_length": 64,
         "spelling": True,
     }
 
 
-@pytest.mark.parametrize("name", models.SHIPPED_MATCHERS)
+@pytest.mark.parametrize("name", mobilebert_models.SHIPPED_MATCHERS)
 def test_a_directory_that_has_lost_the_list_is_refused(name: str, tmp_path: Path) -> None:
     """It would answer misspelt texts otherwise, and say nothing."""
     folder = tmp_path / "copy"
-    shutil.copytree(models.shipped_directory(name), folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    shutil.copytree(
+        mobilebert_models.shipped_directory(name), folder, ignore=shutil.ignore_patterns("*.safetensors")
+    )
     assert PairTokenizer.load(folder).spelling is not None
     (folder / "spelling.txt").unlink()
     with pytest.raises(ModelError, match=r"spelling\.txt: no such file, and tokenizer_config\.json says"):

@@ -327,7 +327,7 @@ def test_an_iterator_and_half_a_character_are_refused_and_named(folders):
 def test_a_tokenizer_that_is_not_the_cards_is_refused(folders, tmp_path, field, value, says):
     import json
 
-    from mobilebert_export.artefact_folder import write_checksums
+    from mobilebert_export.pipeline.artefact_folder import write_checksums
 
     folder = tmp_path / "changed"
     shutil.copytree(folders[CLASSIFICATION], folder)

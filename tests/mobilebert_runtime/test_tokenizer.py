@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from mobilebert_models import find_directory
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import find_directory
 from tests.helpers.texts import MINILM, fuzzed_lines
 
 LINES = 10_000

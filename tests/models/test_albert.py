@@ -7,8 +7,8 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
+from mobilebert_models import EncoderConfig, build, inventory, load_pretrained, preset, save_pretrained
 from mobilebert_runtime.errors import ModelError
-from models import EncoderConfig, build, inventory, load_pretrained, preset, save_pretrained
 from tests.helpers.networks import SMALL_ALBERT as SMALL
 from tests.helpers.networks import padded_batch, randomise, relative_difference
 

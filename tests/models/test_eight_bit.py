@@ -8,9 +8,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from mobilebert_models import build, load_pretrained, save_pretrained
+from mobilebert_models.weights.eight_bit import BLOCK, pack, unpack
 from mobilebert_runtime.errors import ModelError
-from models import build, load_pretrained, save_pretrained
-from models.eight_bit import BLOCK, pack, unpack
 from tests.helpers.networks import SMALL_BERT, padded_batch
 
 

@@ -12,9 +12,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AlbertModel
 
-from mobilebert_runtime.errors import ModelError
-from models import EncoderConfig, build, load_pretrained, save_pretrained
-from models.embedding_matcher import (
+from mobilebert_models import EncoderConfig, build, load_pretrained, save_pretrained
+from mobilebert_models.networks.embedding_matcher import (
     ALL,
     COMMON,
     DIGIT,
@@ -25,6 +24,7 @@ from models.embedding_matcher import (
     pooled,
     unit,
 )
+from mobilebert_runtime.errors import ModelError
 
 CONFIG = EncoderConfig(
     model_type="albert",

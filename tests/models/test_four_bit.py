@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from mobilebert_models import build, load_pretrained, save_pretrained
+from mobilebert_models.networks.layers import Encoder
+from mobilebert_models.weights.four_bit import FourBits, find_four_bits, pack_codes, unpack_codes
 from mobilebert_runtime.errors import ModelError
-from models import build, load_pretrained, save_pretrained
-from models.four_bit import FourBits, find_four_bits, pack_codes, unpack_codes
-from models.layers import Encoder
 from tests.helpers.networks import SMALL_BERT
 
 NAME = "encoder.layer.0.intermediate.dense.weight"

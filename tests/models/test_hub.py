@@ -3,10 +3,10 @@
 import pytest
 from huggingface_hub import constants
 
+from mobilebert_models import find_directory
+from mobilebert_models.loading.hub import is_hub_id
+from mobilebert_models.loading.packaged import packaged_directory
 from mobilebert_runtime.errors import ModelError
-from models import find_directory
-from models.hub import is_hub_id
-from models.packaged import packaged_directory
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ID = "sentence-transformers/all-MiniLM-L6-v2"

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.kronecker.factored_layers import (
+from mobilebert_models.kronecker.factored_layers import (
     KroneckerEmbedding,
     KroneckerLinear,
     flops_of_orders,
     nearest_kronecker,
 )
+from mobilebert_training.trainer import parameter_groups
 from tests.helpers.networks import materialise
-from training.trainer import parameter_groups
 
 sides = st.integers(1, 6)
 ranks = st.integers(1, 4)

@@ -1,4 +1,4 @@
-"""models/kronecker/factor_fit.py: no factors of the same shape err less in what a layer returns."""
+"""Kronecker factor fitting: no factors of the same shape err less in what a layer returns."""
 
 import json
 
@@ -10,15 +10,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-import models
-from mobilebert_export.cli import main
+import mobilebert_models
+from mobilebert_export.command_line.program import main
+from mobilebert_models import EncoderConfig, build
+from mobilebert_models.config import KroneckerRule
+from mobilebert_models.kronecker.compress import compress
+from mobilebert_models.kronecker.factor_fit import _UNSEEN, Inputs, fit_kronecker, measure_inputs
+from mobilebert_models.kronecker.factor_shapes import WORDS, low_rank_rules, shape_rules
+from mobilebert_models.kronecker.factored_layers import kronecker_sum, nearest_kronecker
 from mobilebert_runtime.errors import ModelError
-from models import EncoderConfig, build
-from models.config import KroneckerRule
-from models.kronecker.compress import compress
-from models.kronecker.factor_fit import _UNSEEN, Inputs, fit_kronecker, measure_inputs
-from models.kronecker.factor_shapes import WORDS, low_rank_rules, shape_rules
-from models.kronecker.factored_layers import kronecker_sum, nearest_kronecker
 from tests.helpers.networks import KRONECKER_BATCH as BATCH
 from tests.helpers.networks import SMALL_KRONECKER as SMALL
 from tests.helpers.networks import randomise
@@ -182,7 +182,9 @@ def test_what_cannot_be_fitted_is_a_named_error(dense):
 
 def test_command_fits_factors_to_the_pairs_of_a_file(tmp_path, capsys):
     config = EncoderConfig(**{**SMALL.__dict__, "vocab_size": 30522, "max_position_embeddings": 64})
-    models.save_pretrained(randomise(build(config, seed=0)), tmp_path / "dense", tokenizer_from=MINILM)
+    mobilebert_models.save_pretrained(
+        randomise(build(config, seed=0)), tmp_path / "dense", tokenizer_from=MINILM
+    )
     write_pairs(tmp_path / "pairs.tsv", *toy_pairs(20))
 
     def run(*arguments):
@@ -195,7 +197,7 @@ def test_command_fits_factors_to_the_pairs_of_a_file(tmp_path, capsys):
     assert run("--preset", "8", "--out", tmp_path / "student", "--json", report) == 0
     layers = json.loads(report.read_text())["layers"]
     assert all(0 < layer["output_error"] < 1 for layer in layers)
-    assert models.load_pretrained(tmp_path / "student").config.kronecker
+    assert mobilebert_models.load_pretrained(tmp_path / "student").config.kronecker
     capsys.readouterr()
     assert run("--preset", "8", "--dry-run") == 2
     assert "--calibration fits weights; leave out --search and --dry-run" in capsys.readouterr().err

@@ -11,14 +11,14 @@ import transformers
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from mobilebert_export.cli import main
+from mobilebert_export.command_line.program import main
+from mobilebert_models import build, inventory, load_pretrained, packaged_directory, preset, save_pretrained
+from mobilebert_models.config import KroneckerRule
+from mobilebert_models.kronecker.compress import compress
+from mobilebert_models.kronecker.factor_shapes import PRESETS, costs, plan, preset_rules, shape_rules
+from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear, nearest_kronecker
+from mobilebert_models.kronecker.shape_search import search
 from mobilebert_runtime.errors import ModelError
-from models import build, inventory, load_pretrained, packaged_directory, preset, save_pretrained
-from models.config import KroneckerRule
-from models.kronecker.compress import compress
-from models.kronecker.factor_shapes import PRESETS, costs, plan, preset_rules, shape_rules
-from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear, nearest_kronecker
-from models.kronecker.shape_search import search
 from tests.helpers.networks import KRONECKER_BATCH as BATCH
 from tests.helpers.networks import SMALL_KRONECKER as SMALL
 from tests.helpers.networks import SMALL_MOBILE, materialise, randomise

@@ -6,8 +6,8 @@ import shutil
 import pytest
 import torch
 
+from mobilebert_models import MatcherSettings, build, find_directory, load_pretrained, save_pretrained
 from mobilebert_runtime.errors import ModelError
-from models import MatcherSettings, build, find_directory, load_pretrained, save_pretrained
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 
 

@@ -9,8 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from mobilebert_models import (
+    PRESETS,
+    EncoderConfig,
+    build,
+    inventory,
+    load_pretrained,
+    preset,
+    save_pretrained,
+)
 from mobilebert_runtime.errors import ModelError
-from models import PRESETS, EncoderConfig, build, inventory, load_pretrained, preset, save_pretrained
 from tests.helpers.networks import (
     SMALL_BERT,
     SMALL_MOBILE,

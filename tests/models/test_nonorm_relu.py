@@ -8,21 +8,21 @@ import pytest
 import torch
 import transformers
 
-from distill.task.rewrite_recovery import recovery_recipe
-from distill.task.task_distillation import distil
-from mobilebert_export.commands.rewrite import rewrite as command
+from mobilebert_export.command_line.commands.model.rewrite import rewrite as command
+from mobilebert_models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
+from mobilebert_models.convert.nonorm_relu import fit_linear, fit_no_norm, rewrite
 from mobilebert_runtime.errors import ModelError, OptionError, OutputError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
-from models.convert.nonorm_relu import fit_linear, fit_no_norm, rewrite
+from mobilebert_training.batches import LengthBuckets
+from mobilebert_training.distillation.rewrite_recovery import recovery_recipe
+from mobilebert_training.distillation.task_distillation import distil
+from mobilebert_training.finetuning.encoded_pairs import EncodedPairs, predict_logits
+from mobilebert_training.trainer import supervised, train
+from mobilebert_training.training_config import TrainingConfig
 from tests.helpers import small_matcher
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
-from training.batches import LengthBuckets
-from training.encoded_pairs import EncodedPairs, predict_logits
-from training.trainer import supervised, train
-from training.training_config import TrainingConfig
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.packed_candidates import PackedCandidates, packed_candidates
+from mobilebert_models.networks.packed_candidates import PackedCandidates, packed_candidates
 from tests.models.test_embedding_matcher import CONFIG, matcher, packed, texts
 
 LENGTH = 120

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from mobilebert_models import MatcherSettings, read_task
+from mobilebert_models.loading.sentence_modules import DenseLayer, SentenceModules
 from mobilebert_runtime.errors import ModelError, OptionError
-from models import MatcherSettings, read_task
-from models.sentence_modules import DenseLayer, SentenceModules
 
 SIGMOID, IDENTITY = "torch.nn.modules.activation.Sigmoid", "torch.nn.modules.linear.Identity"
 

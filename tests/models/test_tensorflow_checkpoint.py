@@ -6,9 +6,9 @@ import pytest
 import torch
 import transformers
 
+from mobilebert_models import load_pretrained
+from mobilebert_models.convert.tensorflow_checkpoint import our_name, read_tensorflow_checkpoint
 from mobilebert_runtime.errors import ModelError
-from models import load_pretrained
-from models.convert.tensorflow_checkpoint import our_name, read_tensorflow_checkpoint
 from tests.helpers.networks import SMALL_BERT, SMALL_MOBILE, padded_batch, randomise, relative_difference
 from tests.helpers.texts import MINILM
 
@@ -70,7 +70,7 @@ def test_a_checkpoint_computes_what_transformers_computes(published):
 
 
 def test_the_command_writes_a_model_directory(published, tmp_path):
-    from mobilebert_export.commands.import_tensorflow import import_tensorflow
+    from mobilebert_export.command_line.commands.model.import_tensorflow import import_tensorflow
 
     _, checkpoint, config = published
     import_tensorflow(checkpoint, config, MINILM / "vocab.txt", tmp_path / "out")

@@ -4,7 +4,7 @@ import pytest
 import torch
 import transformers
 
-from models import load_pretrained, save_pretrained
+from mobilebert_models import load_pretrained, save_pretrained
 from tests.helpers.networks import relative_difference
 from tests.helpers.published_models import ARCHITECTURES, HEADS, LENGTHS, padded_batch, published
 
@@ -73,7 +73,7 @@ def test_rows_that_are_not_read_may_be_left_out_of_the_last_layer(kind, tmp_path
 def test_relative_positions_fall_into_the_buckets_of_mpnet():
     from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
 
-    from models.relative_positions import distance_buckets
+    from mobilebert_models.networks.relative_positions import distance_buckets
 
     places = torch.arange(300)
     expected = MPNetEncoder.relative_position_bucket(places[None, :] - places[:, None])

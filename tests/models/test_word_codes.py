@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from mobilebert_models import build, load_pretrained, save_pretrained
+from mobilebert_models.networks.layers import Encoder
+from mobilebert_models.weights.word_codes import SMALLEST_TABLE, find_codes, product_codes
 from mobilebert_runtime.errors import ModelError
-from models import build, load_pretrained, save_pretrained
-from models.layers import Encoder
-from models.word_codes import SMALLEST_TABLE, find_codes, product_codes
 from tests.helpers.networks import SMALL_BERT
 
 ROWS = SMALLEST_TABLE + 100

@@ -1,23 +1,23 @@
-"""Promise of quantize/algebra: less work, the same function, proved in float64; no norm in the artefact."""
+"""Exact algebra: less work, the same function, proved in float64; no norm in the artefact."""
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-import models
-from mobilebert_export.onnx_writer import describe_onnx, write_float_onnx
-from mobilebert_export.tflite_writer import describe_tflite, write_float_tflite
+import mobilebert_models
+from mobilebert_export.onnx.writer import describe_onnx, write_float_onnx
+from mobilebert_export.tflite.writer import describe_tflite, write_float_tflite
+from mobilebert_models import build
+from mobilebert_models.config import KroneckerRule
+from mobilebert_models.kronecker.compress import compress
+from mobilebert_models.networks.layers import NoNorm
+from mobilebert_quantize.algebra import PASSES, simplify
+from mobilebert_quantize.algebra.proof import AlgebraError, outputs_of, relative_difference
+from mobilebert_quantize.algebra.streams import Multiply
+from mobilebert_quantize.algebra.work import count_work
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.errors import OptionError
-from models import build
-from models.config import KroneckerRule
-from models.kronecker.compress import compress
-from models.layers import NoNorm
-from quantize.algebra import PASSES, simplify
-from quantize.algebra.proof import AlgebraError, outputs_of, relative_difference
-from quantize.algebra.streams import Multiply
-from quantize.algebra.work import count_work
 from tests.helpers import small_matcher
 from tests.helpers.tiny_networks import encoded, randomise, tiny
 
@@ -43,7 +43,7 @@ def test_every_pass_is_an_identity_in_float64(name, special):
 
 
 def test_shipped_matcher_is_the_same_function_at_full_size():
-    model = models.load_pretrained(models.shipped_directory("matcher-qqp-m"))
+    model = mobilebert_models.load_pretrained(mobilebert_models.shipped_directory("matcher-qqp-m"))
     generator = np.random.default_rng(0)
     ids = generator.integers(1000, 30000, (2, 64)).astype(np.int32)
     mask = np.ones_like(ids)
@@ -132,7 +132,7 @@ def test_an_unknown_pass_names_the_known_ones():
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 def test_exported_graph_has_no_norm_left(target, tmp_path):
     """γ and β are gone from the file: what multiplies and adds is listed one by one."""
-    model = models.load_pretrained(small_matcher.model_directory())
+    model = mobilebert_models.load_pretrained(small_matcher.model_directory())
     layers, stacked = small_matcher.CONFIG.num_hidden_layers, small_matcher.CONFIG.num_feedforward_networks
     found = []
     for network in (model, simplify(model).network):

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from models import build
-from models.kronecker.factor_shapes import low_rank_rules, shape_rules
-from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
-from models.layers import NoNorm
-from quantize.algebra import simplify
-from quantize.algebra.proof import outputs_of, relative_difference
-from quantize.algebra.streams import Multiply
-from quantize.equalisation import equalise, measure_channels
-from quantize.kronecker_costs import costs_of
-from quantize.kronecker_lowering import lower
-from quantize.recipes import find_recipe
+from mobilebert_models import build
+from mobilebert_models.kronecker.factor_shapes import low_rank_rules, shape_rules
+from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
+from mobilebert_models.networks.layers import NoNorm
+from mobilebert_quantize.algebra import simplify
+from mobilebert_quantize.algebra.proof import outputs_of, relative_difference
+from mobilebert_quantize.algebra.streams import Multiply
+from mobilebert_quantize.equalisation import equalise, measure_channels
+from mobilebert_quantize.kronecker_costs import costs_of
+from mobilebert_quantize.kronecker_lowering import lower
+from mobilebert_quantize.recipes import find_recipe
 from studies.latency.equalisation_effect import scale_norms
 from tests.helpers.tiny_networks import encoded, randomise, tiny
 

@@ -11,14 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from mobilebert_models import build
+from mobilebert_models.config import KroneckerRule
+from mobilebert_models.kronecker.factor_shapes import low_rank_rules, shape_rules
+from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
+from mobilebert_quantize.kronecker_costs import COSTS, OperatorCosts, costs_of, factored_work, linear_work
+from mobilebert_quantize.kronecker_lowering import FactoredLookup, TwoStepLinear, lower, materialise
+from mobilebert_quantize.recipes import RECIPES
 from mobilebert_runtime.errors import ModelError
-from models import build
-from models.config import KroneckerRule
-from models.kronecker.factor_shapes import low_rank_rules, shape_rules
-from models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
-from quantize.kronecker_costs import COSTS, OperatorCosts, costs_of, factored_work, linear_work
-from quantize.kronecker_lowering import FactoredLookup, TwoStepLinear, lower, materialise
-from quantize.recipes import RECIPES
 from tests.conftest import ROOT
 from tests.helpers.networks import KRONECKER_BATCH as BATCH
 from tests.helpers.networks import SMALL_KRONECKER as SMALL

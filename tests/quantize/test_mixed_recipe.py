@@ -8,18 +8,18 @@ import pytest
 import torch
 from torch import nn
 
-import models
-from matching.data.labelled_pairs import LabelledPairs
+import mobilebert_models
 from mobilebert_export import samples
-from mobilebert_export.accuracy_budget import meet_budget
-from mobilebert_export.cli import main
-from mobilebert_export.verification import VerificationError, reference_logits
+from mobilebert_export.command_line.program import main
+from mobilebert_export.verification.accuracy_budget import meet_budget
+from mobilebert_export.verification.verify import VerificationError, reference_logits
+from mobilebert_matching.data.labelled_pairs import LabelledPairs
+from mobilebert_quantize import recipes
+from mobilebert_quantize.product_audit import ProductLoss, audit, quantise_range, quantise_rows
+from mobilebert_quantize.tflite.graph import TfliteGraph
+from mobilebert_quantize.tflite.int8 import embedding_layers, products
 from mobilebert_runtime.card import INPUT_NAMES
 from mobilebert_runtime.tokenizer import PairTokenizer
-from quantize import recipes
-from quantize.product_audit import ProductLoss, audit, quantise_range, quantise_rows
-from quantize.tflite_graph import TfliteGraph
-from quantize.tflite_int8 import embedding_layers, products
 from tests.helpers import small_matcher
 from tests.models.test_embedding_matcher import matcher, packed, texts
 
@@ -100,7 +100,7 @@ def test_the_audit_leaves_out_what_the_file_keeps_float():
     in_file = {number for number, product in enumerate(products(graph)) if id(product) in floats}
     directory = small_matcher.model_directory()
     encoded_pairs = PairTokenizer.load(directory).encode(samples.calibration_pairs()[:4], 32)
-    found = audit(models.load_pretrained(directory), encoded_pairs, RECIPE)
+    found = audit(mobilebert_models.load_pretrained(directory), encoded_pairs, RECIPE)
     left_out = set(range(found.computed - 1)) - {product.number for product in found.products}
     assert left_out == in_file
     assert len(in_file) == 2 * small_matcher.CONFIG.num_hidden_layers + 1
@@ -127,7 +127,7 @@ def losses(count):
 def test_the_fewest_products_that_meet_the_budget_go_back(monkeypatch, needed):
     written = [()]
     monkeypatch.setattr(
-        "mobilebert_export.accuracy_budget.accuracy",
+        "mobilebert_export.verification.accuracy_budget.accuracy",
         lambda folder, labelled: 80.0 if folder == "plain" or len(written[-1]) >= needed else 70.0,
     )
     labelled = LabelledPairs([("a", "b")] * 4, np.zeros(4, int))
@@ -140,7 +140,8 @@ def test_the_fewest_products_that_meet_the_budget_go_back(monkeypatch, needed):
 def test_a_budget_that_is_met_changes_nothing_and_one_out_of_reach_fails(monkeypatch):
     labelled = LabelledPairs([("a", "b")] * 4, np.zeros(4, int))
     monkeypatch.setattr(
-        "mobilebert_export.accuracy_budget.accuracy", lambda folder, _: {"plain": 80.0, "int8": 79.9}[folder]
+        "mobilebert_export.verification.accuracy_budget.accuracy",
+        lambda folder, _: {"plain": 80.0, "int8": 79.9}[folder],
     )
     found = meet_budget("plain", "int8", pytest.fail, pytest.fail, labelled, 0.2)
     assert found.kept_float == ()
@@ -151,7 +152,7 @@ def test_a_budget_that_is_met_changes_nothing_and_one_out_of_reach_fails(monkeyp
 
 def adversarial(folder):
     """The small matcher with a network that matters more; four of its hidden channels 3,000 times wider."""
-    model = models.load_pretrained(small_matcher.model_directory())
+    model = mobilebert_models.load_pretrained(small_matcher.model_directory())
     layer = model.encoder.layers[1]
     with torch.no_grad():
         layer.output.dense.weight *= 30
@@ -159,27 +160,29 @@ def adversarial(folder):
         layer.intermediate.dense.weight[:4] *= 3000
         layer.intermediate.dense.bias[:4] *= 3000
         layer.output.dense.weight[:, :4] /= 3000
-    settings = models.MatcherSettings(threshold=0.0)
-    models.save_pretrained(
+    settings = mobilebert_models.MatcherSettings(threshold=0.0)
+    mobilebert_models.save_pretrained(
         model, folder, tokenizer_from=str(small_matcher.model_directory()), settings=settings
     )
     return folder
 
 
 def test_an_export_with_adversarial_ranges_is_repaired_and_says_how(tmp_path, monkeypatch):
-    monkeypatch.setattr("mobilebert_export.decision_changes.MAX_CHANGED", 1.0)  # the budget alone decides
-    monkeypatch.setattr("mobilebert_export.decision_changes.MAX_CLEAR_CHANGED", 1.0)
+    monkeypatch.setattr(
+        "mobilebert_export.verification.decision_changes.MAX_CHANGED", 1.0
+    )  # the budget alone decides
+    monkeypatch.setattr("mobilebert_export.verification.decision_changes.MAX_CLEAR_CHANGED", 1.0)
     directory = adversarial(tmp_path / "model")
     pairs = samples.verification_pairs()
     tokenizer = PairTokenizer.load(directory)
     encoded_pairs = tokenizer.encode(pairs, small_matcher.SEQ_LEN)
-    logits = reference_logits(models.load_pretrained(directory), encoded_pairs)
+    logits = reference_logits(mobilebert_models.load_pretrained(directory), encoded_pairs)
     # The float model's own decisions are the labels, at a threshold in the widest gap of the middle.
     margins = np.sort(logits[:, 1] - logits[:, 0])
     middle = np.arange(len(pairs) // 4, 3 * len(pairs) // 4)
     gap = middle[np.argmax(np.diff(margins)[middle])]
     border = (margins[gap] + margins[gap + 1]) / 2
-    models.MatcherSettings(threshold=float(1 / (1 + np.exp(-border)))).save(directory)
+    mobilebert_models.MatcherSettings(threshold=float(1 / (1 + np.exp(-border)))).save(directory)
     rows = "".join(
         f"{int(right - wrong > border)}\t{a}\t{b}\n"
         for (wrong, right), (a, b) in zip(logits, pairs, strict=True)

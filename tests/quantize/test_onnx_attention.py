@@ -8,14 +8,14 @@ import onnxruntime
 import pytest
 import torch
 
-from android_bench import model_facts
-from mobilebert_export.exact_rewrites import rewrite
-from mobilebert_export.onnx_writer import write_float_onnx
+from android_bench.measuring import model_facts
+from mobilebert_export.onnx.writer import write_float_onnx
+from mobilebert_export.pipeline.exact_rewrites import rewrite
+from mobilebert_models import load_pretrained
+from mobilebert_models.networks.layers import encoder_of, input_names
+from mobilebert_quantize.onnx.attention import RUNTIME, fuse_attention
+from mobilebert_quantize.recipes import find_recipe
 from mobilebert_runtime.card import Bucket
-from models import load_pretrained
-from models.layers import encoder_of, input_names
-from quantize.onnx_attention import RUNTIME, fuse_attention
-from quantize.recipes import find_recipe
 from tests.helpers.model_directories import TOKENIZERS, model_directory
 from tests.models.test_embedding_matcher import matcher
 

@@ -8,8 +8,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from quantize.onnx_int8 import quantise_columns, quantize_onnx
-from quantize.recipes import RECIPES
+from mobilebert_quantize.onnx.int8 import quantise_columns, quantize_onnx
+from mobilebert_quantize.recipes import RECIPES
 
 INNER, WIDE = 12, 20
 RECIPE = RECIPES["onnx-int8"]

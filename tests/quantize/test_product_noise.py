@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from quantize.product_audit import quantise_range, quantise_rows
-from quantize.product_noise import RangeMeter, matrix_steps, signal_to_noise, too_noisy
+from mobilebert_quantize.product_audit import quantise_range, quantise_rows
+from mobilebert_quantize.product_noise import RangeMeter, matrix_steps, signal_to_noise, too_noisy
 
 
 @pytest.mark.parametrize("bits", [7, 8])

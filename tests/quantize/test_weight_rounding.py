@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import nn
 
-from models import build
-from models.four_bit import find_four_bits
-from quantize.onnx_int8 import quantise_columns
-from quantize.weight_rounding import DAMPING, round_weights, rounded, second_moments, to_nearest
+from mobilebert_models import build
+from mobilebert_models.weights.four_bit import find_four_bits
+from mobilebert_quantize.onnx.int8 import quantise_columns
+from mobilebert_quantize.weight_rounding import DAMPING, round_weights, rounded, second_moments, to_nearest
 from tests.helpers.tiny_networks import encoded, randomise, tiny
 
 

@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from distill.pretraining.corpus import Packing, build
-from distill.pretraining.strategies import stages, strategy
 from mobilebert_runtime.errors import OptionError
+from mobilebert_training.pretraining.corpus import Packing, build
+from mobilebert_training.pretraining.strategies import stages, strategy
+from mobilebert_training.training_config import ResumeError
 from studies.common import script
 from studies.transfer.ablation import _plan, _teacher, budget, main, run_ablation
 from studies.transfer.report import ROWS, mlm_curve, page, summarise
 from studies.transfer.scales import SCALES, scale
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
-from training.training_config import ResumeError
 
 pytestmark = pytest.mark.slow
 

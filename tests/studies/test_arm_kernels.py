@@ -2,9 +2,9 @@
 
 import pytest
 
-from android_bench import emulation
-from android_bench.arm_instructions import Block
-from android_bench.rounds import MeasurementError
+from android_bench.measuring.rounds import MeasurementError
+from android_bench.profiling import emulation
+from android_bench.profiling.arm_instructions import Block
 from android_bench.toolchain import tools
 from mobilebert_runtime.errors import ToolError
 from studies.latency import arm_kernels, core_model

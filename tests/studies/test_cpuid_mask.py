@@ -10,7 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from android_bench import emulation, machine
+from android_bench.measuring import machine
+from android_bench.profiling import emulation
 from android_bench.toolchain import tools
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.files import write_json

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from matching.data.labelled_pairs import LabelledPairs
-from matching.length_bias.length_divergence import Quartiles, pairwise, word_counts
+from mobilebert_matching.data.labelled_pairs import LabelledPairs
+from mobilebert_matching.length_bias.length_divergence import Quartiles, pairwise, word_counts
 from mobilebert_runtime.errors import OptionError
 from studies.debiasing.methods import (
     METHODS,

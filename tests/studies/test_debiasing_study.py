@@ -6,17 +6,17 @@ import shutil
 import numpy as np
 import pytest
 
-from matching.data.datasets import find_data
-from matching.length_bias.length_divergence import pairwise
-from matching.mining.tfidf import mine_pairs
-from matching.word_level.word_vectors import WordVectors
+from mobilebert_matching.data.datasets import find_data
+from mobilebert_matching.length_bias.length_divergence import pairwise
+from mobilebert_matching.mining.tfidf import mine_pairs
+from mobilebert_matching.word_level.word_vectors import WordVectors
 from mobilebert_runtime.errors import OptionError
+from mobilebert_training.finetuning.fit_matcher import TRAINING
+from mobilebert_training.training_config import ResumeError
 from studies.common import script
 from studies.debiasing.compare import Comparison, RunConfig, main
 from studies.debiasing.report import draw, page
 from tests.helpers.small_matcher import model_directory
-from training.fit_matcher import TRAINING
-from training.training_config import ResumeError
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +113,7 @@ def test_a_finished_method_is_not_run_again(records, folder, monkeypatch):
     shutil.copytree(folder / "out", folder / "before")
     with monkeypatch.context() as patch:
         patch.setattr("studies.debiasing.compare.train", fail)
-        patch.setattr("distill.teacher_logits.predict_logits", fail)
+        patch.setattr("mobilebert_training.distillation.teacher_logits.predict_logits", fail)
         assert run(folder, *chosen()) == 0
     for path in (folder / "before").iterdir():
         assert path.read_bytes() == (folder / "out" / path.name).read_bytes(), path.name

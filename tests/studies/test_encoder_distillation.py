@@ -11,17 +11,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from mobilebert_models import EncoderConfig, build, load_classifier, load_pretrained, preset, save_pretrained
+from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import (
-    EncoderConfig,
-    build,
-    load_classifier,
-    load_pretrained,
-    preset,
-    save_pretrained,
-)
-from models.embedding_matcher import pooled
+from mobilebert_training.training_config import TrainingConfig
 from studies.common import script
 from studies.length_bias.distill_encoder import (
     ProjectedStudent,
@@ -36,7 +30,6 @@ from studies.length_bias.distill_encoder import (
 from studies.length_bias.representations import bert_representations
 from tests.helpers.networks import padded_batch, randomise
 from tests.helpers.texts import MINILM
-from training.training_config import TrainingConfig
 
 TEACHER = EncoderConfig(
     hidden_size=48,
@@ -213,7 +206,7 @@ def small_teacher(folder):
 
 
 def test_command_leaves_a_model_that_can_be_fine_tuned(tmp_path, monkeypatch):
-    from models import presets
+    from mobilebert_models import presets
 
     monkeypatch.setitem(presets.PRESETS, "bert-tiny", STUDENT)
     source = small_teacher(tmp_path / "teacher")

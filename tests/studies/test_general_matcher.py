@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from distill.general.noise import Misspeller
-from matching.evaluation.metrics import expected_calibration_error
+from mobilebert_matching.evaluation.metrics import expected_calibration_error
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
+from recipes.general_matchers.noise import Misspeller
 from studies.general_matcher import train_head
 from studies.general_matcher.calibration_noise import calibration_errors, drawn
 from studies.general_matcher.evaluate import external_vectors

@@ -2,7 +2,7 @@
 
 import pytest
 
-from android_bench.operator_profile import Row
+from android_bench.profiling.operator_profile import Row
 from studies.latency import int8_limit
 from studies.latency.int8_limit import BETWEEN, OTHER, group_of, limit_row
 from tests.helpers.small_matcher import artefact

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from android_bench import machine
+from android_bench.measuring import machine
 from mobilebert_export import samples
-from mobilebert_export.loading import load_source
+from mobilebert_export.pipeline.loading import load_source
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.matcher import Matcher
 from studies.shipped import int8_processors as study

@@ -7,21 +7,24 @@ import numpy as np
 import pytest
 import torch
 
-import models
-from distill.init.student import start_factored
-from distill.losses import UNLABELLED, Weights, layer_loss
-from distill.pretraining.corpus import Packing
-from distill.pretraining.corpus import build as build_corpus
-from distill.task.distillation_recipes import RECIPES
-from distill.task.task_distillation import stage_loss
-from matching.data.labelled_pairs import LabelledPairs
-from mobilebert_export.cli import main
+import mobilebert_models
+from mobilebert_export.command_line.program import main
+from mobilebert_matching.data.labelled_pairs import LabelledPairs
+from mobilebert_models import EncoderConfig, build, preset
+from mobilebert_models.kronecker.compress import compress
+from mobilebert_models.kronecker.factor_shapes import costs, low_rank_rules, preset_rules, shape_rules
+from mobilebert_models.networks.layers import EncoderOutput
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import EncoderConfig, build, preset
-from models.kronecker.compress import compress
-from models.kronecker.factor_shapes import costs, low_rank_rules, preset_rules, shape_rules
-from models.layers import EncoderOutput
+from mobilebert_training.batches import Batch
+from mobilebert_training.distillation.distillation_recipes import RECIPES
+from mobilebert_training.distillation.losses import UNLABELLED, Weights, layer_loss
+from mobilebert_training.distillation.task_distillation import stage_loss
+from mobilebert_training.finetuning.encoded_pairs import EncodedPairs
+from mobilebert_training.initialization.student import start_factored
+from mobilebert_training.pretraining.corpus import Packing
+from mobilebert_training.pretraining.corpus import build as build_corpus
+from mobilebert_training.training_config import LossNormalizers
 from studies.common import script
 from studies.kronecker import out_of_domain, table6, tsne
 from studies.kronecker.factorisations import FACTORISATIONS, same_size_low_rank
@@ -32,9 +35,6 @@ from tests.helpers.networks import randomise
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
 from tests.helpers.toys import toy_pairs, write_pairs
-from training.batches import Batch
-from training.encoded_pairs import EncodedPairs
-from training.training_config import LossNormalizers
 
 pytestmark = pytest.mark.slow
 
@@ -105,7 +105,7 @@ def teacher():
 @pytest.fixture(scope="module")
 def factored_directory(teacher, tmp_path_factory):
     folder = tmp_path_factory.mktemp("student") / "model"
-    models.save_pretrained(compress(teacher, RULES)[0], folder, tokenizer_from=MINILM)
+    mobilebert_models.save_pretrained(compress(teacher, RULES)[0], folder, tokenizer_from=MINILM)
     return folder
 
 
@@ -146,7 +146,7 @@ def test_factored_student_has_its_own_encoder_and_the_teachers_prediction_layer(
 
 
 def test_students_that_are_dense_or_of_another_shape_are_errors(teacher, factored_directory, tmp_path):
-    models.save_pretrained(teacher, tmp_path / "dense", tokenizer_from=MINILM)
+    mobilebert_models.save_pretrained(teacher, tmp_path / "dense", tokenizer_from=MINILM)
     with pytest.raises(ModelError, match="has no Kronecker layers"):
         start_factored(tmp_path / "dense", teacher)
     with pytest.raises(ModelError, match="num_hidden_layers 2 must equal the teacher's 3"):
@@ -163,9 +163,11 @@ def setting(teacher, tmp_path_factory):
     data.mkdir()
     for seed, (part, count) in enumerate({"train": 16, "dev": 12, "test": 20}.items()):
         write_pairs(data / f"{part}.tsv", *toy_pairs(count, seed=seed))
-    settings = models.MatcherSettings()
-    models.save_pretrained(teacher, folder / "taught" / "model", tokenizer_from=MINILM, settings=settings)
-    models.save_pretrained(build(CONFIG, None, seed=3), folder / "encoder", tokenizer_from=MINILM)
+    settings = mobilebert_models.MatcherSettings()
+    mobilebert_models.save_pretrained(
+        teacher, folder / "taught" / "model", tokenizer_from=MINILM, settings=settings
+    )
+    mobilebert_models.save_pretrained(build(CONFIG, None, seed=3), folder / "encoder", tokenizer_from=MINILM)
     (folder / "text.txt").write_text(text(60))
     build_corpus([folder / "text.txt"], MINILM, folder / "shards", Packing(seq_len=32))
     (folder / "shards" / "examples.json").write_text(json.dumps({"pairs": "nsp", "masking": "token"}))
@@ -180,7 +182,9 @@ def test_runs_train_test_and_are_read_back(setting, tmp_path):
     first, second, cut = records
     assert (
         first["parameters"]
-        == costs(models.read_config(runs / "toy.kronecker-8.two-stage.seed0" / "model"))["parameters"]
+        == costs(mobilebert_models.read_config(runs / "toy.kronecker-8.two-stage.seed0" / "model"))[
+            "parameters"
+        ]
     )
     assert abs(second["parameters"] / first["parameters"] - 1) < 0.02, "factorisations of one size"
     assert first["recipe"]["stages"][0]["weights"]["hidden_states"] > 0
@@ -190,7 +194,11 @@ def test_runs_train_test_and_are_read_back(setting, tmp_path):
     assert first["test"]["pairs"] == 20
     assert [(r["pretraining_steps"], r["pretraining_batch"]) for r in records] == [(2, 4), (2, 4), (0, 0)]
     folder = runs / "toy.kronecker-cut-fitted.no-pretraining.seed0" / "model"
-    assert len((folder / "vocab.txt").read_text().split()) == models.read_config(folder).vocab_size == 8192
+    assert (
+        len((folder / "vocab.txt").read_text().split())
+        == mobilebert_models.read_config(folder).vocab_size
+        == 8192
+    )
     assert cut["teacher_test"] == first["teacher_test"], "compared with the teacher that has all its words"
     assert first["kept"] == first["test"]["accuracy"] / first["teacher_test"]["accuracy"]
     summary = json.loads((out / "study.json").read_text())
@@ -217,7 +225,7 @@ def test_first_stage_learns_from_a_bare_encoder_and_needs_its_words_for_no_other
     found = json.loads((tmp_path / "a" / "kronecker.json").read_text())
     assert set(found["curve"][0]) == {"step", "loss", "embedding", "hidden_states", "attention_scores"}
     assert found["evaluations"] == []
-    assert models.load_pretrained(tmp_path / "a" / "model").config.kronecker == RULES
+    assert mobilebert_models.load_pretrained(tmp_path / "a" / "model").config.kronecker == RULES
     capsys.readouterr()
     assert run("pkt", tmp_path / "b") == 2
     assert "holds no pretraining head" in capsys.readouterr().err

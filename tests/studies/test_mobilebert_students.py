@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-import distill.general.train_students
-from distill.general import stages
-from distill.general.stages import Run, Settings, run_stage
-from distill.general.train_students import TrainingConfig, train_students
-from distill.general.trunk import sentence_vectors, transfer_loss, vector_loss
+import recipes.general_matchers.train_students
+from mobilebert_models import EncoderConfig, build, load_embedder, load_pretrained, preset, save_pretrained
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import ModelError
-from models import EncoderConfig, build, load_embedder, load_pretrained, preset, save_pretrained
-from models.layers import encoder_of
+from recipes.general_matchers import stages
+from recipes.general_matchers.stages import Run, Settings, run_stage
+from recipes.general_matchers.train_students import TrainingConfig, train_students
+from recipes.general_matchers.trunk import sentence_vectors, transfer_loss, vector_loss
 from studies.general_matcher.deeper_student import as_teacher, group_size, ridge, start, widened
 from studies.general_matcher.train_mobilebert import DeeperConfig
 from studies.general_matcher.train_mobilebert_tiny import DeeperStages, write_embedder
@@ -166,7 +166,7 @@ def test_the_folder_is_a_sentence_embedder_of_the_mean(pair, tmp_path):
 
 
 def test_a_deeper_student_learns_of_layers_first_while_its_teachers_read_along(tmp_path, monkeypatch):
-    monkeypatch.setattr(distill.general.train_students, "NOTED", 2)
+    monkeypatch.setattr(recipes.general_matchers.train_students, "NOTED", 2)
     near = replace(TEACHER, vocab_size=30522, max_position_embeddings=64)
     for name, size in (("near", 24), ("wide", 48)):
         encoder = spread(build(replace(near, hidden_size=size), None, seed=size), size)

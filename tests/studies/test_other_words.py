@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import nn
 
-from distill.general.phrase_questions import read_words
-from distill.init.cut_vocabulary import kept_entries, write_cut_tokenizer
+from mobilebert_models import build, load_pretrained, save_pretrained
+from mobilebert_models.weights.four_bit import four_bit_layers
+from mobilebert_models.weights.word_codes import WordCodes, find_codes, product_codes
 from mobilebert_runtime.errors import ModelError, OutputError, ToolError
-from models import build, load_pretrained, save_pretrained
-from models.four_bit import four_bit_layers
-from models.word_codes import WordCodes, find_codes, product_codes
+from mobilebert_training.initialization.cut_vocabulary import kept_entries, write_cut_tokenizer
+from recipes.general_matchers.phrase_questions import read_words
 from studies.general_matcher import mean_of_trunks as means
 from studies.general_matcher import other_words, words
 from tests.helpers.networks import TOY, spread

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from android_bench.external_model import ExternalModel, describe, open_model
-from android_bench.latency import BenchError, encode
+from android_bench.measuring.external_model import ExternalModel, describe, open_model
+from android_bench.measuring.latency import BenchError, encode
 from mobilebert_export.console import progress_console
-from models import EncoderConfig, inventory
+from mobilebert_models import EncoderConfig, inventory
 from studies.common import script
 from studies.latency import paper_models
 from studies.latency import paper_tables as paper

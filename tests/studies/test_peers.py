@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-import models
-from android_bench.latency import Comparison
-from android_bench.rounds import Candidate, Session
-from models import EncoderConfig
+import mobilebert_models
+from android_bench.measuring.latency import Comparison
+from android_bench.measuring.rounds import Candidate, Session
+from mobilebert_models import EncoderConfig
 from studies.latency import peers
 
 pytestmark = pytest.mark.slow
@@ -66,12 +66,12 @@ def converters(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_the_networks_that_peers_convert_compute_what_ours_does(converters, tmp_path):
     """Stock transformers and the TensorFlow graph, padding included, from the directory we save."""
     pytest.importorskip("tensorflow")
-    network = models.build(TINY, seed=0)
+    network = mobilebert_models.build(TINY, seed=0)
     with torch.no_grad():
         for name, values in network.named_parameters():
             if "LayerNorm" in name:
                 values.uniform_(0.5, 1.5)
-    models.save_pretrained(network, tmp_path / "model")
+    mobilebert_models.save_pretrained(network, tmp_path / "model")
     generator = np.random.default_rng(0)
     ids, types = generator.integers(1, 50, (3, 16)), generator.integers(0, 2, (3, 16))
     mask = (np.arange(16) < np.array([[16], [9], [4]])).astype(np.int32)

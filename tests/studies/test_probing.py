@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from matching.data.plain_text import split_sentences
+from mobilebert_matching.data.plain_text import split_sentences
+from mobilebert_models import EncoderConfig, build, save_pretrained
 from mobilebert_runtime.errors import DataError
-from models import EncoderConfig, build, save_pretrained
 from studies.common import script
 from studies.length_bias.probe import ProbeRecord, Subject, main, representations, subjects
 from studies.length_bias.sentences import BottomKSampler, read_paragraphs

@@ -8,13 +8,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from distill.general.minimal_pairs import generate
-from distill.general.noise import MISSPELLINGS, Misspeller, is_test_word
-from distill.general.numerics import generator
-from distill.general.texts import held_out_intents
-from matching.data.labelled_pairs import read_split
+from mobilebert_matching.data.labelled_pairs import read_split
+from mobilebert_models import load_classifier
 from mobilebert_runtime.tokenizer import PairTokenizer
-from models import load_classifier
+from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, predict_logits
+from mobilebert_training.numerics import generator
+from recipes.general_matchers.minimal_pairs import generate
+from recipes.general_matchers.noise import MISSPELLINGS, Misspeller, is_test_word
+from recipes.general_matchers.texts import held_out_intents
 from studies.qqp_teacher import consistency
 from studies.qqp_teacher.consistency import (
     CLINC,
@@ -27,7 +28,6 @@ from studies.qqp_teacher.consistency import (
     opinion,
 )
 from tests.helpers.small_matcher import model_directory
-from training.encoded_pairs import TRAIN_LENGTH, predict_logits
 
 WORDS = [
     "because",

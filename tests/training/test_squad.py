@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pytest
 
-from matching.data.squad import Question, find_split, read_squad, windows
-from matching.evaluation.squad_metrics import best_threshold, evaluate, exact_match, f1, normalise
+from mobilebert_matching.data.squad import Question, find_split, read_squad, windows
+from mobilebert_matching.evaluation.squad_metrics import best_threshold, evaluate, exact_match, f1, normalise
+from mobilebert_models import EncoderConfig, build
 from mobilebert_runtime.errors import DataError
-from models import EncoderConfig, build
+from mobilebert_training.finetuning.squad_finetuning import answer, best_span, finetune_squad, squad_figures
+from mobilebert_training.training_config import TrainingConfig
 from tests.helpers.texts import MINILM
-from training.squad_finetuning import answer, best_span, finetune_squad, squad_figures
-from training.training_config import TrainingConfig
 
 SMALL = EncoderConfig(
     hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64, hidden_dropout_prob=0.0

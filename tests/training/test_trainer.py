@@ -15,25 +15,25 @@ import numpy as np
 import pytest
 import torch
 
-from distill.pretraining.corpus import Packing, build
-from distill.pretraining.examples import ExampleRecipe, Examples, Order, collate
-from distill.pretraining.pretraining_loss import PretrainingLoss, trained
-from distill.pretraining.shards import Corpus
-from distill.pretraining.strategies import STRATEGIES, stages
-from matching.data.datasets import Examples as PairExamples
+from mobilebert_matching.data.datasets import Examples as PairExamples
+from mobilebert_models import EncoderConfig, load_pretrained
+from mobilebert_models import build as build_model
 from mobilebert_runtime.errors import DataError, OptionError
-from models import EncoderConfig, load_pretrained
-from models import build as build_model
+from mobilebert_training.batches import DrawnExamples, LengthBuckets
+from mobilebert_training.finetuning.fit_matcher import fit
+from mobilebert_training.finetuning.matchers import EncoderMatcher
+from mobilebert_training.lamb import Lamb
+from mobilebert_training.pretraining.corpus import Packing, build
+from mobilebert_training.pretraining.examples import ExampleRecipe, Examples, Order, collate
+from mobilebert_training.pretraining.pretraining_loss import PretrainingLoss, trained
+from mobilebert_training.pretraining.shards import Corpus
+from mobilebert_training.pretraining.strategies import STRATEGIES, stages
+from mobilebert_training.trainer import checkpoint_activations, supervised
+from mobilebert_training.trainer import train as run
+from mobilebert_training.training_config import LossNormalizers, ResumeError, TrainingConfig
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
 from tests.helpers.toys import toy_pairs
-from training.batches import DrawnExamples, LengthBuckets
-from training.fit_matcher import fit
-from training.lamb import Lamb
-from training.matchers import EncoderMatcher
-from training.trainer import checkpoint_activations, supervised
-from training.trainer import train as run
-from training.training_config import LossNormalizers, ResumeError, TrainingConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = TrainingConfig(
@@ -227,7 +227,7 @@ def test_micro_batches_and_recomputed_activations_change_nothing(corpus, tmp_pat
 def test_killed_in_the_middle_of_a_step_and_resumed_equals_uninterrupted(corpus, tmp_path):
     network = replace(NETWORK, hidden_dropout_prob=0.1)  # randomness that must come back, too
     script = (
-        "import os, signal, sys\nimport tests.training.test_trainer as t, training.trainer as e\n"
+        "import os, signal, sys\nimport tests.training.test_trainer as t, mobilebert_training.trainer as e\n"
         "from dataclasses import replace\n"
         "clip = e.nn.utils.clip_grad_norm_\n"
         "def kill_in_step_eleven(*given):\n"

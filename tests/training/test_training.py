@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from matching.data.datasets import Examples
-from models import EncoderConfig, build
+from mobilebert_matching.data.datasets import Examples
+from mobilebert_models import EncoderConfig, build
+from mobilebert_training.batches import LengthBuckets
+from mobilebert_training.finetuning.encoded_pairs import predict_logits
+from mobilebert_training.finetuning.fit_matcher import fit
+from mobilebert_training.finetuning.matchers import EncoderMatcher
+from mobilebert_training.training_config import ResumeError, TrainingConfig
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs
-from training.batches import LengthBuckets
-from training.encoded_pairs import predict_logits
-from training.fit_matcher import fit
-from training.matchers import EncoderMatcher
-from training.training_config import ResumeError, TrainingConfig
 
 CONFIG = TrainingConfig(epochs=3, batch_size=8, learning_rate=3e-3, checkpoint_every=4, evaluate_every=5)
 SMALL_BERT = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
@@ -52,7 +52,7 @@ def test_same_seed_same_weights_other_seed_other_weights(tmp_path):
 def test_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path):
     script = (
         "import os, signal, sys\nfrom pathlib import Path\n"
-        "import training.checkpoint as c, tests.training.test_training as t\n"
+        "import mobilebert_training.checkpoint as c, tests.training.test_training as t\n"
         "save = c.Checkpoint.save\n"
         "def kill_after_second(self, step, *rest):\n"
         "    save(self, step, *rest)\n"

@@ -9,8 +9,8 @@ from tokenizers import Tokenizer
 
 from mobilebert_runtime.errors import DataError, OutputError
 from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.tokenizer_training import SENTENCEPIECE_SPECIAL, WORDPIECE_SPECIAL, train_vocabulary
 from tests.helpers.texts import inflected_lines as text
-from training.tokenizer_training import SENTENCEPIECE_SPECIAL, WORDPIECE_SPECIAL, train_vocabulary
 
 
 @pytest.fixture(scope="module")

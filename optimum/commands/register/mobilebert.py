@@ -33,7 +33,7 @@ class _ArtefactExport(BaseOptimumCLICommand):
 
     def run(self) -> None:
         """Export, verify, and end the program with `mobilebert`'s exit code."""
-        from mobilebert_export.cli import main
+        from mobilebert_export.command_line.program import main
 
         words = ["export", "--model", self.args.model, "--target", self.target, "--out", self.args.output]
         words += ["--quant", QUANTS[self.args.quantize], "--seq-len", str(self.args.sequence_length)]

@@ -1,0 +1,1 @@
+"""The latency gate, and the history of recorded runs."""

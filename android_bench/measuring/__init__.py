@@ -1,0 +1,1 @@
+"""Interleaved latency and memory measurement on this machine."""

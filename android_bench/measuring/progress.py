@@ -1,0 +1,23 @@
+"""A progress bar for interleaved sessions, on standard error."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from android_bench.measuring.latency import Progress
+
+
+@contextmanager
+def session_progress() -> Iterator[Callable[[str], Progress]]:
+    """Yields a function: a run's title → the callback that is told (sessions done, sessions in all)."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+
+        def begin(title: str) -> Progress:
+            task = bars.add_task(title, total=None)
+            return lambda done, total: bars.update(task, completed=done, total=total)
+
+        yield begin

@@ -1,1 +1,0 @@
-"""Task distillation: recipes, data, teacher-forced and joint transfer, the Kronecker loss."""

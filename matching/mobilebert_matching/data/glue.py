@@ -1,0 +1,142 @@
+"""GLUE-style tasks from local files: classification and regression of text pairs, their data and figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import pearsonr, spearmanr
+
+from mobilebert_matching.data.pairs import Columns, find_columns
+from mobilebert_matching.data.table_files import open_table
+from mobilebert_matching.evaluation import metrics
+from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.tokenizer import Pair
+
+# Without a dev.tsv every tenth training row is held back: a fixed split, the same for every model.
+HELD_BACK = 10
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a task's files hold and how it is scored.
+
+    `labels` are the texts of its classes in the order of the logits; none: a regression of a number.
+    `figures` are its metrics in GLUE; the first one selects. `symmetric`: swapping the texts changes nothing,
+    so that training may swap them.
+    """
+
+    labels: tuple[str, ...]
+    figures: tuple[str, ...]
+    symmetric: bool
+
+
+TASKS: dict[str, Task] = {
+    "mrpc": Task(("0", "1"), ("accuracy", "f1"), symmetric=True),
+    "sts-b": Task((), ("spearman", "pearson"), symmetric=True),
+    "mnli": Task(("entailment", "neutral", "contradiction"), ("accuracy",), symmetric=False),
+}
+
+
+class TaskData(NamedTuple):
+    """Pairs, and (N,) int64 classes or float32 scores."""
+
+    pairs: list[Pair]
+    targets: np.ndarray
+
+
+def find_task(name: str) -> Task:
+    """Look up a task.
+
+    Raises:
+        DataError: no task has this name.
+    """
+    if name not in TASKS:
+        raise DataError(f"task {name!r} is unknown; expected one of {', '.join(TASKS)}, squad")
+    return TASKS[name]
+
+
+def read_task(folder: Path, task: Task) -> dict[str, TaskData]:
+    """`train`, `dev` and, where the folder has it, `test`: TSV files with a label column and two texts.
+
+    Raises:
+        DataError: a file is missing, damaged, or holds a label that the task does not have.
+    """
+    data = {"train": read_file(folder / "train.tsv", task)}
+    if (folder / "dev.tsv").is_file():
+        data["dev"] = read_file(folder / "dev.tsv", task)
+    else:
+        whole = data["train"]
+        held = np.arange(len(whole.pairs)) % HELD_BACK == 0
+        data["train"], data["dev"] = (
+            TaskData([whole.pairs[i] for i in np.flatnonzero(part)], whole.targets[part])
+            for part in (~held, held)
+        )
+    if (folder / "test.tsv").is_file():
+        data["test"] = read_file(folder / "test.tsv", task)
+    return data
+
+
+def read_file(path: Path, task: Task) -> TaskData:
+    """One file of a task; errors as `read_task`."""
+    table = open_table(path)
+    columns = find_columns(table.columns, path, Columns("", ""))
+    if columns.label is None:
+        raise DataError(f"{path}: no column label or score; has {', '.join(table.columns)}")
+    pairs: list[Pair] = []
+    targets: list[float] = []
+    for block in table.blocks([columns.text_a, columns.text_b, columns.label]):
+        if block.bad:
+            problem = block.bad[0]
+            raise DataError(f"{path}: line {problem.line}: {problem.reason}; mend or remove it")
+        first, second, labels = block.values
+        pairs += zip(first, second, strict=True)
+        targets += [_target(*row, task, path) for row in zip(labels, block.lines, strict=True)]
+    if not pairs:
+        raise DataError(f"{path}: no row; expected labelled pairs")
+    return TaskData(pairs, np.array(targets, np.int64 if task.labels else np.float32))
+
+
+def _target(label: str, line: int, task: Task, path: Path) -> float:
+    if task.labels:
+        if label not in task.labels:
+            raise DataError(f"{path}: line {line}: label {label!r}; this task has {', '.join(task.labels)}")
+        return task.labels.index(label)
+    try:
+        return float(label)
+    except ValueError as error:
+        raise DataError(f"{path}: line {line}: score {label!r} is not a number") from error
+
+
+def task_figures(task: Task, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
+    """The task's metrics by name, as fractions of 1.
+
+    Args:
+        task: which metrics.
+        targets: (N,) classes or scores.
+        outputs: (N, C) logits, or (N, 1) predicted scores.
+
+    Raises:
+        DataError: a correlation of constant predictions.
+    """
+    if task.labels:
+        found = outputs.argmax(1)
+        values = {"accuracy": metrics.accuracy(targets, found)}
+        if "f1" in task.figures:
+            values["f1"] = f1(targets, found)
+        return values
+    predicted = outputs[:, 0].astype(np.float64)
+    if np.ptp(predicted) == 0 or np.ptp(targets) == 0:
+        raise DataError("all predicted scores are equal; their correlation is undefined: train longer")
+    return {
+        "spearman": float(spearmanr(targets, predicted).statistic),
+        "pearson": float(pearsonr(targets, predicted).statistic),
+    }
+
+
+def f1(targets: np.ndarray, found: np.ndarray) -> float:
+    """F1 of class 1; 0 where nothing was hit."""
+    hits = int(((targets == 1) & (found == 1)).sum())
+    return 2 * hits / max(1, int((targets == 1).sum() + (found == 1).sum()))

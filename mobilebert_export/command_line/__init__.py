@@ -1,0 +1,1 @@
+"""The `mobilebert` program and its commands."""

@@ -1,0 +1,42 @@
+"""`mobilebert export`: a model directory becomes a verified artefact folder."""
+
+from mobilebert_export.command_line import options as opt
+from mobilebert_export.command_line.config_command import command_from
+from mobilebert_export.pipeline.export_request import ExportRequest
+
+
+def run(request: ExportRequest) -> None:
+    """Write a verified TFLite or ONNX artefact folder.
+
+    The artefact is run on real padded pairs in its own runtime and compared with the PyTorch model; beyond
+    the recipe's tolerance the command exits 1 and leaves nothing under the final name.
+    """
+    from mobilebert_export.console import progress_console
+    from mobilebert_export.pipeline.export_report import print_summary
+    from mobilebert_export.pipeline.exporter import export as write_artefact
+
+    print_summary(write_artefact(request, progress_console()), request.out)
+
+
+export = command_from(
+    ExportRequest,
+    run,
+    out=opt.ARTEFACT_FOLDER,
+    model=opt.MODEL,
+    task=opt.TASKS,
+    texts=opt.TEXTS,
+    target=opt.TARGETS,
+    quant=opt.QUANTS,
+    word_bits=opt.Number(2, 8),
+    minimum_runtime=opt.TFLITE_RUNTIMES,
+    seq_len=opt.TOKENS,
+    calibration=opt.INPUT_FILE,
+    max_accuracy_drop=opt.POINTS,
+    pairs=opt.INPUT_FILE,
+    verify_pairs=opt.Number(200, 20_000),
+    atol=opt.ABOVE_ZERO,
+    opset=opt.OPSETS,
+    threads=opt.THREADS,
+    kronecker=opt.FORMS,
+    sign=opt.INPUT_FILE,
+)

@@ -1,0 +1,101 @@
+"""`mobilebert evaluate`: figures of a model directory or an artefact on labelled pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from mobilebert_export.command_line import options as opt
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "auc", "ece")
+
+
+def evaluate(
+    matcher: Annotated[str, opt.MODEL, Argument(help="Model directory, artefact folder, or 'shipped'.")],
+    data: Annotated[Path, opt.INPUT_FILE, Option(help="Labelled pairs (TSV, CSV, JSON Lines, Parquet).")],
+    train: Annotated[
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help="Training pairs that cut CAT1 to CAT4; default: the data itself."),
+    ] = None,
+    threads: opt.Threads = 2,
+    symmetric: opt.Symmetric = False,
+    positive: opt.PositiveClass = None,
+    json_file: opt.JsonFile = None,
+    force: opt.Force = False,  # noqa: ARG001 (the check of options reads it)
+) -> None:
+    """Evaluate a matcher on labelled pairs.
+
+    Accuracy, balanced accuracy, F1, AUC, ECE with 95% intervals on all pairs and on the adversarial test: the
+    pairs that stay when every length-divergence category is down-sampled to the overall ratio of positives.
+    Accuracy and true positive rate by category, the gap of that rate between CAT1 and CAT4, and whether a
+    classifier that sees lengths alone can predict the errors. An artefact runs in its own runtime, at its own
+    fixed length.
+    """
+    from rich.console import Console
+
+    from mobilebert_export.evaluation.scoring import evaluate_matcher
+    from mobilebert_runtime.files import write_json
+
+    with Console(stderr=True).status("") as status:
+        record = evaluate_matcher(
+            matcher,
+            data,
+            train,
+            threads=threads,
+            symmetric=symmetric,
+            positive=positive,
+            progress=lambda done, whole: status.update(f"{done:,} of {whole:,} pairs"),
+        )
+    _print(record, Console())
+    if json_file:
+        write_json(json_file, record)
+
+
+def _print(record: dict[str, Any], console: Console) -> None:
+    """The record as two small tables and what the lengths have to do with it."""
+    from rich.table import Table
+
+    tests = {"all pairs": record} | ({"adversarial": record["adversarial"]} if record["adversarial"] else {})
+    overall = Table("figure", *tests, title=f"{record['matcher']} ({record['runtime']}), [95% interval]")
+    overall.add_row("pairs", *(f"{found['pairs']:,}" for found in tests.values()))
+    for name in SHOWN:
+        cells = (_set(found[name], found.get(f"{name}_interval")) for found in tests.values())
+        overall.add_row(name.replace("_", " "), *cells)
+    gaps = (found["tpr_gap"] for found in tests.values())
+    overall.add_row("TPR CAT1 − CAT4", *(_set(gap["value"], (gap["low"], gap["high"])) for gap in gaps))
+    by_category = Table("category", title="by length divergence")
+    for test in tests:
+        for heading in ("pairs", "accuracy", "TPR"):
+            by_category.add_column(f"{heading}, {test}")
+    for rows in zip(*(found["categories"] for found in tests.values()), strict=True):
+        cells = (
+            cell
+            for row in rows
+            for cell in (f"{row['pairs']:,}", _set(row["accuracy"]), _set(row["true_positive_rate"]))
+        )
+        by_category.add_row(rows[0]["category"], *cells)
+    probe = Table("what lengths alone predict", *tests, title="length-only probe, AUC (chance 0.5)")
+    for question, meaning in (
+        ("error", "which pairs are errors"),
+        ("false_negative", "which errors are false negatives"),
+        ("length_blind", "... of errors that lengths have no part in"),
+        ("label", "the labels themselves"),
+    ):
+        answers = (found["length_probe"][question] for found in tests.values())
+        probe.add_row(meaning, *(_set(answer["auc"], answer["interval"]) for answer in answers))
+    console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
+    for table in (overall, by_category, probe):
+        console.print(table)
+    if not record["adversarial"]:
+        console.print(f"no adversarial test: {record['adversarial_missing']}")
+
+
+def _set(value: float | None, interval: tuple[float, float] | None = None) -> str:
+    shown = "–" if value is None else f"{value:.4f}"
+    return shown if interval is None else f"{shown} [{interval[0]:.4f}, {interval[1]:.4f}]"

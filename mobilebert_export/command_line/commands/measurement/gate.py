@@ -1,0 +1,103 @@
+"""`mobilebert gate`: is the candidate slower than the base?"""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from mobilebert_export.command_line import options as opt
+from mobilebert_runtime.errors import OptionError
+
+
+def gate(
+    artefacts: Annotated[
+        list[str],
+        opt.NAMED_PATH,
+        Argument(help="BASE and CANDIDATE: two folders, or two of RUN.json#NAME; one for --self-test."),
+    ],
+    threads: opt.Threads = 1,
+    sessions: opt.Sessions = 7,
+    seconds: opt.Seconds = 2.0,
+    instructions: Annotated[
+        bool, Option("--instructions", help="Judge the instructions of an inference too (minutes).")
+    ] = False,
+    arch: Annotated[str, opt.ARCHITECTURES, Option(help=opt.ARCHITECTURES_HELP)] = "here",
+    retries: opt.Retries = 2,
+    self_test: Annotated[
+        bool, Option("--self-test", help="Check the gate here: the artefact against itself, then slowed.")
+    ] = False,
+    rounds: Annotated[
+        int, opt.Number(1, 1000), Option(help="Self-test: runs of the artefact against itself.")
+    ] = 5,
+    slowdown: Annotated[
+        float, opt.RATE, Option(help="Self-test: share of each inference burnt on top.")
+    ] = 0.08,
+    out: Annotated[Path | None, opt.BENCH_FILES, Option(help="Write OUT.json, OUT.md and OUT.png.")] = None,
+    force: opt.Force = False,
+) -> None:
+    """Compare two artefacts; exit 0 only when a slowdown of 8% is ruled out.
+
+    Red: slower by more than 3% with p < 0.01 over session medians, or more bytes, work or instructions.
+    A troubled or different machine, and too few sessions, are inconclusive: exit 1 as well.
+    """
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from android_bench.gate import verdict as rules
+    from android_bench.measuring.latency import BenchError, name_candidates
+    from android_bench.measuring.latency_report import (
+        check_free,
+        gate_markdown,
+        self_test_markdown,
+        write_gate,
+        write_self_test,
+    )
+    from android_bench.measuring.progress import session_progress
+
+    if len(artefacts) != (1 if self_test else 2):
+        raise BenchError(f"{len(artefacts)} artefacts; give BASE and CANDIDATE, or one with --self-test")
+    counted = opt.counted_architecture(instructions, arch)
+    if out:
+        check_free(out, force=force)
+    console = Console()
+    console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
+    if self_test:
+        with session_progress() as begin:
+            found = rules.self_test(
+                Path(artefacts[0]),
+                rounds=rounds,
+                slowdown=slowdown,
+                threads=threads,
+                sessions=sessions,
+                seconds=seconds,
+                retries=retries,
+                progress=begin,
+            )
+        if out:
+            write_self_test(found, out, force=force)
+        console.print(Markdown(self_test_markdown(found)))
+        if not found["as_expected"]:
+            raise rules.GateError("the gate's self-test did not go as expected; see the runs above")
+        return
+    if all(".json" in name and not Path(name).is_dir() for name in artefacts):
+        if counted:
+            raise OptionError("--instructions: counts those of artefacts; records hold what was measured")
+        base, candidate = map(rules.Side.read, artefacts)
+        verdict = rules.gate(base, candidate)
+        record = candidate.record
+    else:
+        first, second = name_candidates(artefacts, threads)
+        with session_progress() as begin:
+            record, verdict = rules.run_gate(
+                first,
+                second,
+                sessions=sessions,
+                seconds=seconds,
+                retries=retries,
+                instructions=counted,
+                progress=begin("sessions"),
+            )
+    if out:
+        write_gate(record, verdict, out, force=force)
+    console.print(Markdown(gate_markdown(verdict)))
+    verdict.require_pass()

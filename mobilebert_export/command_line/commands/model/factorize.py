@@ -1,0 +1,253 @@
+"""`mobilebert factorize`: store an encoder's matrices as sums of Kronecker products."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from mobilebert_export.command_line import options as opt
+from mobilebert_export.console import reading
+from mobilebert_runtime.errors import OptionError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from torch import nn
+
+    from mobilebert_models import EncoderConfig
+    from mobilebert_models.config import KroneckerRule
+    from mobilebert_models.kronecker.compress import FactoredLayer
+    from mobilebert_models.kronecker.factor_fit import Inputs
+    from mobilebert_models.kronecker.shape_search import Candidate
+
+
+def factorize(
+    *,
+    model: Annotated[
+        str,
+        opt.MODEL,
+        Option(help="Model directory, 'minilm', 'shipped'; to count also a name of `mobilebert models`."),
+    ],
+    preset: Annotated[str | None, Option(help="8, 21 or 5: a row of KroneckerBERT's Table 1.")] = None,
+    low_rank: Annotated[
+        int | None,
+        opt.COUNT,
+        Option(help="Truncated SVD of this rank instead: the special case n1 = m2 = 1."),
+    ] = None,
+    factors: Annotated[
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help='JSON list of rules, as [{"layers": "*.dense", "m1": 8, "n1": 2}].'),
+    ] = None,
+    search: Annotated[bool, Option("--search", help="List factor shapes that meet a budget.")] = False,
+    max_parameters: Annotated[int | None, opt.BUDGET, Option(help="Budget of the whole encoder.")] = None,
+    max_flops: Annotated[int | None, opt.BUDGET, Option(help="Budget of the layers' linear maps.")] = None,
+    top: Annotated[int, opt.COUNT, Option(help="Rows that --search lists.")] = 20,
+    rank: Annotated[
+        int | None,
+        opt.COUNT,
+        Option(help="Products in the sum of every linear map; default: the preset's; in a search 1."),
+    ] = None,
+    words_rank: Annotated[
+        int | None,
+        opt.COUNT,
+        Option(help="Products in the sum of the word embedding, with --low-rank or --search."),
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help="TSV of text pairs; factors err least in what layers return on them, not in weights."),
+    ] = None,
+    seq_len: Annotated[int, opt.TOKENS, Option(help="Tokens that FLOPs are counted for.")] = 128,
+    out: Annotated[Path | None, opt.MODEL_FOLDER, Option(help="Model directory to write.")] = None,
+    json_file: opt.JsonFile = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Count only: no weights are read or written.")] = False,
+    force: opt.Force = False,
+) -> None:
+    """Store an encoder's matrices as sums of Kronecker products.
+
+    Each picked matrix becomes its nearest sum of products (Van Loan and Pitsianis), or with --calibration the
+    sum whose outputs are nearest; the rest is copied. Shown are relative errors, parameters, and FLOPs of the
+    layers' linear maps, before and after. Train the result: without distillation it is far from the model it
+    came from.
+    """
+    from mobilebert_runtime.files import replacing
+
+    if sum((preset is not None, low_rank is not None, factors is not None, search)) != 1:
+        raise OptionError("give one of --preset, --low-rank, --factors and --search")
+    if rank is not None and preset is None and not search:
+        raise OptionError("--rank goes with --preset and --search; a file of rules holds its own")
+    if words_rank is not None and low_rank is None and not search:
+        raise OptionError("--words-rank goes with --low-rank and --search")
+    if search and max_parameters is None and max_flops is None:
+        raise OptionError("--search needs --max-parameters, --max-flops or both")
+    if calibration is not None and (search or dry_run):
+        raise OptionError("--calibration fits weights; leave out --search and --dry-run")
+    if not (search or dry_run) and out is None:
+        raise OptionError("--out is missing; give a model directory to write, or --dry-run")
+    if search:
+        budget = {"max_parameters": max_parameters, "max_flops": max_flops}
+        sums: dict[str, int | None] = {
+            "rank": 1 if rank is None else rank,
+            "words_rank": 1 if words_rank is None else words_rank,
+        }
+        found = _search(model, budget, sums, seq_len, top)
+    else:
+        source = _Source(preset, low_rank, factors, rank, words_rank)
+        found = _compress(model, source, seq_len, None if dry_run else out, calibration)
+    if json_file is not None:
+        with replacing(json_file, force=force) as partial:
+            partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where the rules come from: one of the first three, and ranks that go with it."""
+
+    preset: str | None
+    low_rank: int | None
+    factors: Path | None
+    rank: int | None
+    words_rank: int | None
+
+    def rules(self, config: EncoderConfig) -> tuple[KroneckerRule, ...]:
+        from mobilebert_models.kronecker.factor_shapes import low_rank_rules, preset_rules, read_rules
+
+        if self.factors is not None:
+            return read_rules(self.factors)
+        if self.low_rank is not None:
+            return low_rank_rules(config, self.low_rank, self.words_rank)
+        return preset_rules(config, self.preset or "", self.rank)
+
+
+def _compress(
+    model: str, source: _Source, seq_len: int, out: Path | None, calibration: Path | None
+) -> dict[str, Any]:
+    """Count, and with `out` compress and save; print the table and return it."""
+    from mobilebert_models import MatcherSettings, load_pretrained, save_pretrained
+    from mobilebert_models.kronecker.compress import compress
+    from mobilebert_models.kronecker.factor_shapes import costs, plan
+    from mobilebert_models.loading.pretrained import TOKENIZER_FILES
+
+    config, directory = _locate(model, counting=out is None)
+    rules = source.rules(config)
+    layers = plan(config, rules)
+    if out is not None and directory is not None:
+        dense = load_pretrained(directory)
+        inputs = None if calibration is None else _inputs(dense, directory, calibration)
+        with reading("Kronecker products") as progress:
+            compressed, layers = compress(dense, rules, progress, inputs)
+        has_tokenizer = all((directory / name).is_file() for name in TOKENIZER_FILES)
+        has_settings = (directory / "matcher.json").is_file()
+        save_pretrained(
+            compressed,
+            out,
+            tokenizer_from=directory if has_tokenizer else None,
+            settings=MatcherSettings.load(directory) if has_settings else None,
+        )
+    before, after = costs(config, seq_len), costs(replace(config, kronecker=rules), seq_len)
+    _show_layers(f"{model}, {seq_len} tokens", layers, before, after)
+    return {
+        "model": Path(model).name,
+        "seq_len": seq_len,
+        "rules": [asdict(rule) for rule in rules],
+        "before": before,
+        "after": after,
+        "layers": [asdict(layer) for layer in layers],
+    }
+
+
+def _inputs(model: nn.Module, directory: Path, calibration: Path) -> dict[str, Inputs]:
+    """What the layers of a model read in the pairs of a file."""
+    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_models.networks.layers import encoder_of
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from mobilebert_training.initialization.student import inputs_of
+
+    return inputs_of(encoder_of(model), PairTokenizer.load(directory), read_texts(calibration))
+
+
+def _search(
+    model: str, budget: dict[str, int | None], sums: dict[str, int | None], seq_len: int, top: int
+) -> dict[str, Any]:
+    """List shapes that meet a budget; print and return them."""
+    from mobilebert_models.kronecker.shape_search import search
+
+    config, _ = _locate(model, counting=True)
+    limits: dict[str, Any] = budget | sums
+    candidates = search(config, **limits, seq_len=seq_len, top=top)
+    _show_candidates(
+        f"{model}, {seq_len} tokens, rank {sums['rank']}, words {sums['words_rank']}", candidates
+    )
+    rows = [asdict(c) | {"rules": [asdict(rule) for rule in c.rules(config)]} for c in candidates]
+    return {"model": Path(model).name, "seq_len": seq_len, **budget, "candidates": rows}
+
+
+def _locate(model: str, *, counting: bool) -> tuple[EncoderConfig, Path | None]:
+    """The config of what --model names, and its directory; a preset of `mobilebert models` has none."""
+    from mobilebert_models import PRESETS, find_directory, read_config
+
+    if counting and model in PRESETS:
+        return PRESETS[model], None
+    directory = find_directory(model)
+    return read_config(directory), directory
+
+
+def _show_layers(
+    title: str, layers: list[FactoredLayer], before: dict[str, int], after: dict[str, int]
+) -> None:
+    """One row a layer, then the whole encoder; FLOPs in millions."""
+    columns = ("W", "A", "B", "sums", "error", "of outputs", "parameters", "", "MFLOPs/token", "")
+    table = _table(title, "layer", *columns)
+    for layer in layers:
+        table.add_row(
+            layer.name.removeprefix("encoder."),
+            f"{layer.m}×{layer.n}",
+            f"{layer.m1}×{layer.n1}",
+            f"{layer.m2}×{layer.n2}",
+            f"{layer.rank}",
+            *("–" if error is None else f"{error:.4f}" for error in (layer.error, layer.output_error)),
+            f"{layer.parameters_before:,}",
+            f"{layer.parameters_after:,}",
+            f"{2 * layer.macs_before / 1e6:.3f}",
+            f"{2 * layer.macs_after / 1e6:.3f}",
+        )
+    _print(table)
+    for name, unit in (("parameters", "parameters"), ("FLOPs", "flops")):
+        old, new = before[unit], after[unit]
+        _print(f"{name}: {old:,} → {new:,}, {old / new:.2f} times fewer")
+
+
+def _show_candidates(title: str, candidates: list[Candidate]) -> None:
+    """One row a candidate; the shapes of A for attention, for the widening matrix, for a word."""
+    table = _table(title, "attention A", "feed-forward A", "word A", "parameters", "FLOPs")
+    for found in candidates:
+        table.add_row(
+            "×".join(map(str, found.attention)),
+            "×".join(map(str, found.feed_forward)),
+            f"1×{found.embedding}",
+            f"{found.parameters:,}",
+            f"{found.flops:,}",
+        )
+    _print(table)
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column(first, no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _print(what: object) -> None:
+    """To standard output, at full width where it is no terminal."""
+    from rich.console import Console
+
+    terminal = Console(highlight=False)
+    (terminal if terminal.is_terminal else Console(highlight=False, width=160)).print(what)

@@ -1,0 +1,37 @@
+"""`mobilebert models`: the presets with parameters by part, MACs and bytes."""
+
+import json
+import sys
+from typing import Annotated
+
+from typer import Option
+
+
+def models(as_json: Annotated[bool, Option("--json", help="Everything, as JSON.")] = False) -> None:
+    """List the model presets: parameters, MACs, bytes.
+
+    Encoders without a task head; MACs of one sequence of 128 tokens; int8 counts one byte per matrix entry.
+    """
+    from mobilebert_models import PRESETS, inventory
+
+    found = {name: inventory(config) for name, config in PRESETS.items()}
+    if as_json:
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    parts = list(
+        dict.fromkeys(part for row in found.values() for part in row["parameters"] if part != "total")
+    )
+    table = Table(title="Parameters and MACs in millions, bytes in MB", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("preset", no_wrap=True)
+    for column in ("total", *(part.replace("_", "\n") for part in parts), "MACs", "fp32", "int8"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, row in found.items():
+        counts = [row["parameters"].get(part, 0) for part in ("total", *parts)]
+        sizes = row["macs"], row["bytes"]["fp32"], row["bytes"]["int8"]
+        table.add_row(name, *(f"{n / 1e6:,.1f}" for n in counts), *(f"{n / 1e6:,.0f}" for n in sizes))
+    # A narrower terminal wraps the lines, but no figure is cut.
+    Console(width=max(Console().width, 134)).print(table)

@@ -1,0 +1,72 @@
+"""`mobilebert train-matcher`: train a text matcher of any architecture on labelled pairs."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from mobilebert_export.command_line import options as opt
+
+
+def train_matcher(
+    data: Annotated[
+        Path,
+        opt.INPUT_FOLDER,
+        Option(help="Folder with train.tsv, and dev.tsv unless a part of it shall do."),
+    ],
+    out: opt.RunFolder,
+    arch: Annotated[
+        str,
+        opt.MODEL,
+        Option(
+            help="minilm, bert-tiny, matchpyramid, bimpm, esim; to go on: a shipped matcher, a directory."
+        ),
+    ] = "minilm",
+    train_set: Annotated[
+        str, Option(help="original, or adversarial: without length-divergence bias.")
+    ] = "original",
+    init: Annotated[
+        Path | None, opt.INPUT_FOLDER, Option(help="Model directory that bert-tiny starts from.")
+    ] = None,
+    group: Annotated[str | None, Option(help="Column of the query key, where a folder holds lists.")] = None,
+    max_pairs: Annotated[
+        int | None, opt.COUNT, Option(help="Train on so many pairs, drawn at random.")
+    ] = None,
+    epochs: Annotated[float | None, opt.RATE, Option(help="Passes over the training pairs, at most.")] = None,
+    batch_size: Annotated[int | None, opt.BATCH, Option(help="Pairs a step.")] = None,
+    lr: Annotated[float | None, opt.RATE, Option(help="Peak learning rate.")] = None,
+    patience: Annotated[
+        int | None,
+        opt.COUNT_OR_NONE,
+        Option(help="Stop after so many epochs without a better dev figure; 0: never."),
+    ] = None,
+    dtype: opt.TrainingType = "float32",
+    seed: opt.Seed = 0,
+    threads: opt.Threads = 2,
+    force: opt.Force = False,
+) -> None:
+    """Train a text matcher on labelled pairs.
+
+    Leaves OUT/model (with decision settings fitted on the development pairs) and OUT/finetune.json (settings,
+    loss curve, development figures). Options that are not given come from the architecture's row in a table;
+    for minilm: 2 epochs, batch 64, learning rate 8e-5.
+    """
+    from mobilebert_training.finetuning.matcher_training import train_matcher as train
+
+    train(
+        data,
+        out,
+        arch=arch,
+        train_set=train_set,  # type: ignore[arg-type]
+        init=init,
+        group=group,
+        max_pairs=max_pairs,
+        seed=seed,
+        threads=threads,
+        force=force,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=lr,
+        patience=patience,
+        dtype=dtype,
+    )

@@ -1,0 +1,87 @@
+"""What `mobilebert run` reads: texts or pairs from its arguments, a table, or standard input."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from mobilebert_matching.data.pairs import read_texts, text_fault
+from mobilebert_matching.data.table_files import Problem, Reason, open_table
+from mobilebert_runtime.errors import DataError, OptionError
+
+Input = str | tuple[str, str]
+# Column names of single texts; the first that a file has is taken.
+KNOWN_TEXTS = ("text", "sentence", "content", "query", "tweet")
+
+
+def given_inputs(words: Sequence[str], texts: int) -> list[Input]:
+    """Arguments as inputs of one text or two.
+
+    Raises:
+        OptionError: there are none, or an odd number of texts for pairs.
+    """
+    if not words or len(words) % texts:
+        needed = "a text" if texts == 1 else "two texts for each pair"
+        raise OptionError(f"{len(words)} texts; this artefact reads {needed}; or give a file with --file")
+    return list(words) if texts == 1 else list(zip(words[::2], words[1::2], strict=True))
+
+
+def read_file(path: Path, texts: int, text_a: str | None, text_b: str | None) -> list[Input]:
+    """The rows of a TSV, CSV, JSON Lines or Parquet file; "-" is standard input.
+
+    Raises:
+        DataError: a column or a text is missing, or a row is damaged.
+    """
+    if str(path) == "-":
+        return _standard_input(texts)
+    if texts == 2:
+        return list(read_texts(path, text_a, text_b))
+    table = open_table(path)
+    name = text_a or next((one for one in KNOWN_TEXTS if one in table.columns), None)
+    if name is None and len(table.columns) == 1:
+        name = table.columns[0]
+    if name is None or table.columns.count(name) != 1:
+        has = ", ".join(table.columns[:30])
+        raise DataError(f"{path}: no text column {name or ''}; name it with --text-a; the file has {has}")
+    found: list[Input] = []
+    for block in table.blocks([name]):
+        bad = block.bad or [
+            Problem(line, Reason.TEXT, fault)
+            for line, text in zip(block.lines, block.values[0], strict=True)
+            if (fault := text_fault(text) if isinstance(text, str) else f"{name} is no text")
+        ]
+        if bad:
+            first = bad[0]
+            detail = f" ({first.detail})" if first.detail else ""
+            raise DataError(f"{path}: line {first.line}: {first.reason}{detail}; mend or remove this row")
+        found += block.values[0]
+    if not found:
+        raise DataError(f"{path}: no row below the header; give at least one text")
+    return found
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input; raises `DataError` where it is closed."""
+    if sys.stdin is None:
+        raise DataError("standard input: is closed; give a file, or texts")
+    return sys.stdin.buffer
+
+
+def _standard_input(texts: int) -> list[Input]:
+    """A text on each line, or two with a tab between them."""
+    try:
+        lines = standard_input().read().decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"standard input: not valid UTF-8 ({error.reason})") from None
+    found: list[Input] = []
+    for number, raw in enumerate(lines[:-1] if not lines[-1] else lines, 1):
+        parts = raw.removesuffix("\r").split("\t") if texts == 2 else [raw.removesuffix("\r")]
+        if len(parts) != texts:
+            raise DataError(f"standard input: line {number} has {len(parts)} fields, not two texts and a tab")
+        for part in parts:
+            if fault := text_fault(part):
+                raise DataError(f"standard input: line {number}: text {fault}")
+        found.append(parts[0] if texts == 1 else (parts[0], parts[1]))
+    if not found:
+        raise DataError("standard input: is empty; give a text on each line")
+    return found

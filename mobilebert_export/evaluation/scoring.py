@@ -1,0 +1,144 @@
+"""One way to score pairs, whether the matcher is a PyTorch model or an artefact in its runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mobilebert_runtime.card import CARD_FILE
+from mobilebert_runtime.errors import DataError, OptionError
+from mobilebert_runtime.tokenizer import Pair
+
+PART = 256  # pairs between two reports of progress
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Probabilities of the positive label, and the threshold that goes with them."""
+
+    score: Callable[[Sequence[Pair]], np.ndarray]  # N pairs → (N,) in [0, 1]
+    threshold: float
+    runtime: str
+
+    def score_all(self, pairs: Sequence[Pair], progress: Callable[[int, int], None]) -> np.ndarray:
+        """`score` of many pairs, (N,); `progress` is called with (pairs done, pairs in all)."""
+        parts = []
+        for start in range(0, len(pairs), PART):
+            parts.append(self.score(pairs[start : start + PART]))
+            progress(min(start + PART, len(pairs)), len(pairs))
+        return np.concatenate(parts)
+
+
+def open_scorer(
+    matcher: str, threads: int, *, symmetric: bool = False, positive: str | None = None
+) -> Scorer:
+    """Open 'shipped', a model directory or an artefact folder.
+
+    Args:
+        matcher: which.
+        threads: CPU threads.
+        symmetric: average the probabilities of both orders of a pair; twice the time.
+        positive: class of a model directory that means a match, where its name does not say so.
+
+    Raises:
+        ArtefactError: a damaged artefact.
+        OptionError: `positive` is no class, or is needed and missing.
+        ModelError: neither an artefact nor a pair classifier.
+    """
+    if (Path(matcher) / CARD_FILE).is_file():
+        from mobilebert_runtime.matcher import Matcher
+
+        artefact = Matcher.load(matcher, threads)
+        card = artefact.card
+        if positive not in (None, card.labels[card.positive]):
+            raise OptionError(
+                f"--positive {positive!r}: {matcher} was made for {card.labels[card.positive]!r}"
+            )
+        return Scorer(
+            lambda pairs: artefact.score(pairs, symmetric=symmetric),
+            card.threshold,
+            f"{card.target} {card.quant}, {artefact.backend.name}",
+        )
+    return _open_model(matcher, threads, symmetric, positive)
+
+
+def _open_model(matcher: str, threads: int, symmetric: bool, positive: str | None) -> Scorer:
+    import torch
+
+    import mobilebert_models
+    from mobilebert_matching.evaluation.score_calibration import probabilities
+    from mobilebert_training.finetuning.matchers import load_matcher
+
+    torch.set_num_threads(threads)
+    directory = mobilebert_models.find_directory(matcher)
+    network = load_matcher(directory)
+    settings = mobilebert_models.MatcherSettings.load(directory, positive)
+    count = getattr(network, "num_labels", len(settings.labels))
+    if len(settings.labels) != count:
+        raise mobilebert_models.ModelError(
+            f"{directory}: matcher.json names {len(settings.labels)} labels, the network has {count}"
+        )
+
+    def score(pairs: Sequence[Pair]) -> np.ndarray:
+        return probabilities(network.predict(pairs), settings, pairs)
+
+    def score_both(pairs: Sequence[Pair]) -> np.ndarray:
+        return (score(pairs) + score([(b, a) for a, b in pairs])) / 2
+
+    return Scorer(score_both if symmetric else score, settings.threshold, f"PyTorch {torch.__version__}")
+
+
+def evaluate_matcher(
+    matcher: str,
+    data: Path,
+    train: Path | None = None,
+    *,
+    threads: int = 2,
+    symmetric: bool = False,
+    positive: str | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> dict[str, Any]:
+    """The record of a matcher on labelled pairs (`mobilebert_matching.evaluation.pair_evaluation.evaluate`).
+
+    Args:
+        matcher: 'shipped', a model directory or an artefact folder.
+        data: labelled pairs.
+        train: training pairs that cut CAT1 to CAT4; default: the data itself.
+        threads: CPU threads.
+        symmetric: mean over both orders of a pair.
+        positive: as for `open_scorer`.
+        progress: called with (pairs done, pairs in all).
+
+    Raises:
+        DataError: damaged pairs, or labels of more than two classes; nothing was scored.
+        UserError: see `open_scorer`.
+    """
+    from mobilebert_matching.data.labelled_pairs import read_labelled
+    from mobilebert_matching.evaluation.pair_evaluation import evaluate
+    from mobilebert_matching.length_bias.bias_audit import load_quartiles
+
+    pairs, labels = read_labelled(data)
+    if labels.max() > 1:
+        raise DataError(f"{data}: labels reach {labels.max()}; a match is 1 and everything else 0")
+    quartiles = load_quartiles(train, "pairwise") if train else None
+    scorer = open_scorer(matcher, threads, symmetric=symmetric, positive=positive)
+    scores = scorer.score_all(pairs, progress)
+    figures = evaluate(pairs, labels, scores, scorer.threshold, quartiles)
+    return {**record_head(matcher, scorer, data, symmetric=symmetric), **figures}
+
+
+def record_head(matcher: str, scorer: Scorer, data: Path, *, symmetric: bool) -> dict[str, Any]:
+    """What every record of a matcher on a file of pairs begins with.
+
+    An absolute path says where one machine keeps a matcher; its name does not.
+    """
+    return {
+        "matcher": Path(matcher).name if Path(matcher).is_absolute() else matcher,
+        "runtime": scorer.runtime,
+        "symmetric": symmetric,
+        "data": "/".join(data.parts[-2:]),
+    }

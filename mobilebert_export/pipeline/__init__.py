@@ -1,0 +1,1 @@
+"""The way of a model through an export: load, rewrite, write, verify, folder."""

@@ -1,0 +1,147 @@
+"""Which recipe an artefact gets: the fastest that passes verification with room, and why not others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from mobilebert_export.verification.accuracy_budget import Budget
+from mobilebert_export.verification.artefact_check import Checked
+from mobilebert_export.verification.verify import VerificationError
+from mobilebert_quantize.product_noise import ProductForm
+from mobilebert_quantize.recipes import Recipe, recipes_to_try
+
+
+@dataclass(frozen=True)
+class Written:
+    """What quantising by one recipe made.
+
+    Attributes:
+        products: how each product is computed; empty where the recipe has no static ranges.
+        budget: what an accuracy budget cost; None where none was asked for.
+    """
+
+    products: tuple[ProductForm, ...] = ()
+    budget: Budget | None = None
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A recipe that was not taken, and why: what it breaks, has little room for, or could not keep."""
+
+    recipe: str
+    failures: tuple[str, ...]
+    outcome: str = "does not pass"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for recipe.json and report.json."""
+        return asdict(self) | {"failures": list(self.failures)}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The recipe that passed, what comparing its artefact found, and the other recipes that were tried."""
+
+    recipe: Recipe
+    written: Written
+    checked: Checked
+    rejected: tuple[Rejected, ...]
+
+
+def recipes_of(
+    network: Any, asked: Recipe, *, budget: bool
+) -> tuple[tuple[Recipe, ...], tuple[Rejected, ...]]:
+    """The recipes to try for a network, the fastest first, and those that are not tried, with the reason.
+
+    A network with four-bit weights is tried only with recipes whose files keep them in four bits, where what
+    was asked for has any (decision 026). Under an accuracy budget all are tried: only with static ranges can
+    products go back to float. One with LayerNorm is not tried with dynamic ranges among static ones: its
+    results are as wide before sums as elsewhere, and a file of dynamic ranges is not slower (decision 030).
+
+    Args:
+        network: to convert.
+        asked: the recipe of the request.
+        budget: whether there is an accuracy budget.
+    """
+    from torch import nn
+
+    from mobilebert_models.weights.four_bit import four_bit_layers
+
+    every = recipes_to_try(asked)
+    layers = len(four_bit_layers(network))
+    keeping = recipes_to_try(asked, keep_four_bits=layers > 0 and not budget)
+    layer_norm = any(isinstance(part, nn.LayerNorm) for part in network.modules())
+    reasons: dict[str, str] = {}
+    for one in every:
+        if one not in keeping:
+            reasons[one.name] = f"its file would hold the four-bit weights of {layers} layers in eight bits"
+        elif one.dynamic_into_sums and layer_norm:
+            reasons[one.name] = "the network has LayerNorm, and with it a file of dynamic ranges is as fast"
+    left_out = (Rejected(name, (why,), "is not tried") for name, why in reasons.items())
+    return tuple(one for one in every if one.name not in reasons), tuple(left_out)
+
+
+def choose(
+    recipes: Sequence[Recipe],
+    write: Callable[[Recipe], Written],
+    check: Callable[[Recipe], Checked],
+    where: Path,
+    console: Console,
+) -> Chosen:
+    """Try recipes, the fastest first; take the first with room.
+
+    Where none has room, the one that changes the fewest decisions is taken, of equal ones the faster; layers
+    in float, which cost time and bytes, are for networks that nothing else passes with.
+
+    Args:
+        recipes: what was asked for and what may stand in for it, from `recipes_to_try`.
+        write: makes the artefact by a recipe, over the one before.
+        check: compares it with the PyTorch model.
+        where: the artefact's folder, for messages.
+        console: for a line per recipe that is not taken.
+
+    Raises:
+        VerificationError: none passes; it names each with its failures.
+    """
+    rejected: list[Rejected] = []
+    passed: Chosen | None = None
+    compared = ""
+    for recipe in recipes:
+        if passed and recipe.keeps_noisy_layers_float:
+            break
+        try:
+            written = write(recipe)
+        except VerificationError as error:  # an accuracy budget that this recipe can't meet
+            rejected.append(Rejected(recipe.name, (str(error),)))
+        else:
+            checked = check(recipe)
+            compared = f"{checked.result.pairs} {checked.result.of}"
+            made = Chosen(recipe, written, checked, tuple(rejected))
+            if not checked.failures:
+                if not checked.thin:
+                    return made
+                if passed is None or checked.changed_share < passed.checked.changed_share:
+                    passed = made
+                rejected.append(Rejected(recipe.name, checked.thin, "passes with little room"))
+            else:
+                rejected.append(Rejected(recipe.name, checked.failures))
+        if recipe is not recipes[-1]:
+            last = rejected[-1]
+            console.print(f"{last.recipe} {last.outcome}: {'; '.join(last.failures)}")
+    if passed:
+        others = tuple(one for one in rejected if one.recipe != passed.recipe.name)
+        if others != passed.rejected:  # another recipe has written over it
+            console.print(f"{passed.recipe.name} is taken: no other has more room")
+            passed = replace(passed, written=write(passed.recipe))
+        return replace(passed, rejected=others)
+    if len(rejected) == 1 and not compared:
+        raise VerificationError(f"{where}: {rejected[0].failures[0]}")
+    found = [
+        "; ".join(one.failures) if len(rejected) == 1 else f"{one.recipe}: {'; '.join(one.failures)}"
+        for one in rejected
+    ]
+    raise VerificationError(f"{where}: differs from the PyTorch model on {compared}: {' | '.join(found)}")

@@ -1,0 +1,1 @@
+"""PyTorch to float TFLite."""

@@ -1,0 +1,1 @@
+"""Does an artefact answer as the PyTorch model does?"""

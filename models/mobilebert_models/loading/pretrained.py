@@ -1,0 +1,298 @@
+"""Model directories in Hugging Face's layout: config.json, model.safetensors, vocab.txt, tokenizer.json.
+
+A matcher's directory also holds matcher.json: labels, decision threshold, temperature.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from mobilebert_models.config import EncoderConfig
+from mobilebert_models.loading.checkpoint_names import our_tensors, published_name
+from mobilebert_models.loading.matcher_settings import MatcherSettings
+from mobilebert_models.loading.sentence_modules import read_object
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
+from mobilebert_models.networks.heads import PairClassifier, PretrainingHead, SpanQA, TokenClassifier, build
+from mobilebert_models.networks.layers import Encoder
+from mobilebert_models.weights.eight_bit import pack, unpack
+from mobilebert_models.weights.word_codes import looks_coded
+from mobilebert_runtime.card_parts import SPELLING_FILE
+from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.files import replacing_folder
+from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, read_settings
+
+TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
+_WORDS = "word_embeddings.weight"
+_LAYER = re.compile(r"\.layer\.(\d+)\.")
+SENTENCEPIECE_FILE = "spiece.model"  # in the place of vocab.txt
+# `transformers` calls a class by the family's name and the head's.
+_FAMILIES = {
+    "bert": "Bert",
+    "mobilebert": "MobileBert",
+    "albert": "Albert",
+    "distilbert": "DistilBert",
+    "roberta": "Roberta",
+    "xlm-roberta": "XLMRoberta",
+    "electra": "Electra",
+    "mpnet": "MPNet",
+}
+_HEADS: dict[type[nn.Module], str] = {
+    PairClassifier: "ForSequenceClassification",
+    PretrainingHead: "ForPreTraining",
+    SpanQA: "ForQuestionAnswering",
+    TokenClassifier: "ForTokenClassification",
+    EmbeddingMatcher: "EmbeddingMatcher",
+}
+
+
+# Matchers that come with the project; "shipped" means the first.
+SHIPPED_MATCHERS = ("matcher-open-m", "matcher-open-s", "matcher-qqp-m", "matcher-qqp-s")
+# What they were called before there were others, and what they are called now.
+RENAMED_MATCHERS = {"matcher-m": "matcher-qqp-m", "matcher-s": "matcher-qqp-s"}
+
+
+def shipped_directory(name: str = SHIPPED_MATCHERS[0]) -> Path:
+    """The directory of a matcher that comes with the project."""
+    return Path(__file__).parent / "shipped" / name
+
+
+def load_pretrained(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> nn.Module:
+    """Load a directory of ours or of `transformers` (`config.MODEL_TYPES`), in eval mode and float32.
+
+    Word embeddings that are product codes (`mobilebert_models.weights.word_codes`) are not trained any
+    further.
+
+    The head follows from the tensors in the file and from `architectures` in config.json. With `num_labels` a
+    bare encoder gets a fresh pair classifier (and a fresh pooler where the file has none), drawn from `seed`.
+
+    Raises:
+        ModelError: files are missing, damaged, or their tensors do not fit the config.
+    """
+    directory = Path(directory)
+    config = read_config(directory)
+    named = read_object(directory / "config.json").get("architectures") or [""]
+    tensors = _read_tensors(directory / "model.safetensors", config)
+    try:
+        model = _empty_model(config, str(named[0]), tensors, num_labels, seed)
+    except ModelError as error:
+        raise ModelError(f"{directory / 'config.json'}: {error}") from error
+    expected = dict(model.named_parameters())  # a tensor that layers share has one name here
+    fresh = {
+        k for k in expected if num_labels is not None and k.startswith(("classifier.", "encoder.pooler."))
+    }
+    missing = sorted(expected.keys() - tensors.keys() - fresh)
+    if missing:
+        raise ModelError(
+            f"{directory}: model.safetensors lacks {len(missing)} tensors, the first {missing[0]!r}; "
+            "is config.json of another model?"
+        )
+    layers = {number for name in expected for number in _LAYER.findall(name)}
+    if beyond := sorted(name for name in tensors if set(_LAYER.findall(name)) - layers):
+        raise ModelError(
+            f"{directory}: model.safetensors holds {beyond[0]!r}, of a layer that config.json leaves out; "
+            "without it the network is another one: mend num_hidden_layers"
+        )
+    for name in expected.keys() & tensors.keys():
+        if expected[name].shape != tensors[name].shape:
+            raise ModelError(
+                f"{directory}: tensor {name!r} has shape {tuple(tensors[name].shape)}, "
+                f"config.json asks for {tuple(expected[name].shape)}"
+            )
+    with torch.no_grad():
+        for name, parameter in expected.items():
+            parameter.copy_(tensors.get(name, parameter))
+            if name.endswith(_WORDS) and looks_coded(parameter):
+                parameter.requires_grad_(False)
+    return model.eval()
+
+
+def read_config(directory: str | Path) -> EncoderConfig:
+    """The config of a model directory, without its weights.
+
+    Raises:
+        ModelError: config.json is missing, damaged, or not of one of our networks.
+    """
+    path = Path(directory) / "config.json"
+    if not path.is_file():
+        raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return EncoderConfig.from_dict(values)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
+    except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
+        raise ModelError(f"{path}: not a model config ({error})") from error
+
+
+def load_classifier(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> PairClassifier:
+    """`load_pretrained` of a directory that must hold a pair classifier.
+
+    Raises:
+        ModelError: as there, or the directory holds an encoder without a classifier or another head.
+    """
+    return _classifier(load_pretrained(directory, num_labels=num_labels, seed=seed), directory)
+
+
+def load_pair_network(
+    directory: str | Path, *, num_labels: int | None = None, seed: int = 0
+) -> PairClassifier | EmbeddingMatcher:
+    """`load_pretrained` of a directory that must hold a network whose logits decide about pairs.
+
+    Raises:
+        ModelError: as there, or the directory holds another network, or an embedding matcher, which tells two
+            classes apart, where `num_labels` is another number.
+    """
+    model = load_pretrained(directory, num_labels=num_labels, seed=seed)
+    if not isinstance(model, EmbeddingMatcher):
+        return _classifier(model, directory)
+    if num_labels not in (None, model.num_labels):
+        raise ModelError(f"{directory}: an embedding matcher tells two classes apart, not {num_labels}")
+    return model
+
+
+def _classifier(model: nn.Module, directory: str | Path) -> PairClassifier:
+    if not isinstance(model, PairClassifier):
+        raise ModelError(
+            f"{directory}: holds a {type(model).__name__}, not a pair classifier; use train-matcher"
+        )
+    return model
+
+
+def save_pretrained(
+    model: nn.Module,
+    directory: str | Path,
+    *,
+    tokenizer_from: str | Path | None = None,
+    settings: MatcherSettings | None = None,
+    half: bool = False,
+    eight_bit: bool = False,
+    problem_type: str | None = None,
+) -> None:
+    """Write a model directory that we and `transformers` load; an existing one is replaced at the end.
+
+    Args:
+        model: an encoder or one of the heads.
+        directory: where to.
+        tokenizer_from: directory whose vocab.txt (or spiece.model), tokenizer.json and, where it has them,
+            tokenizer_config.json and spelling.txt are copied.
+        settings: decision settings of a matcher.
+        half: store float16.
+        eight_bit: store matrices as `mobilebert_models.weights.eight_bit` does, which only `load_pretrained`
+            reads.
+        problem_type: of a classifier, as `transformers` writes it into config.json: how its logits are read.
+
+    Raises:
+        ModelError: `tokenizer_from` lacks a tokenizer file.
+    """
+    with replacing_folder(Path(directory)) as partial:
+        _write(model, partial, half, eight_bit, problem_type)
+        if tokenizer_from is not None:
+            _copy_tokenizer(Path(tokenizer_from), partial)
+        if settings is not None:
+            settings.save(partial)
+
+
+def _copy_tokenizer(source: Path, directory: Path) -> None:
+    pieces = (source / SENTENCEPIECE_FILE).is_file()
+    for name in (SENTENCEPIECE_FILE, "tokenizer.json") if pieces else TOKENIZER_FILES:
+        if not (source / name).is_file():
+            raise ModelError(
+                f"{source / name}: no such file; a model directory needs vocab.txt and tokenizer.json"
+            )
+        shutil.copyfile(source / name, directory / name)
+    for name in (CONFIG_FILE, SPELLING_FILE):
+        if (source / name).is_file():
+            shutil.copyfile(source / name, directory / name)
+    if (source / SPELLING_FILE).is_file() and not read_settings(source).get("spelling"):
+        # A copy of the directory that loses the list is refused.
+        path = directory / CONFIG_FILE
+        said = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        path.write_text(json.dumps(said | {"spelling": True}, indent=2) + "\n", encoding="utf-8")
+
+
+def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, problem_type: str | None) -> None:
+    config = cast(EncoderConfig, model.config)
+    values: dict[str, Any] = config.to_dict()
+    values["architectures"] = [_FAMILIES[config.model_type] + _HEADS.get(type(model), "Model")]
+    if isinstance(model, PairClassifier | TokenClassifier):
+        values["id2label"] = {str(i): f"LABEL_{i}" for i in range(model.num_labels)}
+        values["label2id"] = {f"LABEL_{i}": i for i in range(model.num_labels)}
+    if problem_type is not None:
+        values["problem_type"] = problem_type
+    (directory / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    tensors = {
+        published_name(k, config, classifier=isinstance(model, PairClassifier)): v.detach()
+        .to("cpu", torch.float16 if half else torch.float32)
+        .contiguous()
+        for k, v in model.named_parameters()  # what layers share is written once
+    }
+    if eight_bit:
+        tensors = pack(tensors)
+    save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
+    (directory / "model.safetensors").chmod(0o644)  # safetensors makes it readable by its owner only
+
+
+def _read_tensors(path: Path, config: EncoderConfig) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
+    try:
+        return our_tensors(unpack(load_file(path)), config)
+    except (SafetensorError, ValueError) as error:
+        raise ModelError(f"{path}: damaged or truncated ({error}); fetch or train it again") from error
+
+
+def _empty_model(
+    config: EncoderConfig, architecture: str, tensors: dict[str, Tensor], num_labels: int | None, seed: int
+) -> nn.Module:
+    """The network of the tensors; those of a bare encoder are renamed where it gets a classifier."""
+    head = _head(config, architecture, tensors)
+    if head is None and num_labels is None:
+        encoder = cast(Encoder, build(config, None, seed=seed))
+        if not any(name.startswith("pooler.") for name in tensors):
+            encoder.pooler = None
+        return encoder
+    if head is None:
+        for name in list(tensors):
+            tensors[f"encoder.{name}"] = tensors.pop(name)
+        return build(config, "pair_classifier", cast(int, num_labels), seed)
+    rows = tensors["classifier.weight"].shape[0] if "classifier.weight" in tensors else 2
+    model = build(config, head, rows, seed)
+    if isinstance(model, EmbeddingMatcher):
+        if "head.rarity.weight" in tensors:
+            model.head.weigh_rare_tokens()
+        cosines = tensors.get("head.cosines")
+        if cosines is not None and cosines.shape[1:] == (3,):  # written before there was a fourth
+            tensors["head.cosines"] = torch.cat([cosines, torch.zeros(2, 1)], 1)
+            tensors["head.overlap"] = model.head.overlap.detach()
+        if "head.question_mark" in tensors:  # files of before tell questions by their mark alone
+            tensors.setdefault("head.question_words", model.head.question_words.detach())
+    return model
+
+
+def _head(config: EncoderConfig, architecture: str, tensors: dict[str, Tensor]) -> str | None:
+    """Name of the head for `build`; None of a bare encoder, whose tensors are then called as such."""
+    if any(name.startswith("embeddings.word_embeddings.") for name in tensors):
+        return None
+    for name, head in (("head.alone.weight", "embedding_matcher"), ("qa_outputs.weight", "span_qa")):
+        if name in tensors:
+            return head
+    if architecture.endswith("ForTokenClassification"):
+        return "token_classifier"
+    if "classifier.weight" in tensors or architecture.endswith("ForSequenceClassification"):
+        return "pair_classifier"
+    if config.model_type in ("bert", "albert", "mobilebert"):
+        return "pretraining"
+    for name in list(tensors):  # what such a head holds besides its encoder is not read
+        tensor = tensors.pop(name)
+        if name.startswith("encoder."):
+            tensors[name.removeprefix("encoder.")] = tensor
+    return None

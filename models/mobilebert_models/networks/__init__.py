@@ -1,0 +1,1 @@
+"""Encoders, their layers and heads."""

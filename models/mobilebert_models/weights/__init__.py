@@ -1,0 +1,1 @@
+"""Weights in fewer bits: eight-bit blocks, four-bit grids, product codes."""

@@ -1,0 +1,1 @@
+"""ONNX files: int8 and fused attention."""

@@ -1,0 +1,1 @@
+"""How each shipped model was made; not installed."""

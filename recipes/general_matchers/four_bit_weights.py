@@ -1,0 +1,34 @@
+"""A trunk's linear layers on a grid of four bits, rounded so that what they compute changes least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mobilebert_models.networks.layers import Encoder
+from mobilebert_quantize.weight_rounding import FOUR, round_weights
+from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.trainable_grids import Layers, linear_layers
+from recipes.general_matchers.heads import with_head
+from recipes.general_matchers.teachers import MAX_LENGTH
+
+
+def in_four_bits(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], layers: Layers) -> Encoder:
+    """A copy with some of its linear layers in four bits.
+
+    Args:
+        encoder: the trunk.
+        tokenizer: its own.
+        texts: whose activations say which errors matter.
+        layers: the feed-forward networks alone, or the attention's layers as well.
+    """
+    if layers == "none":
+        return encoder
+    model = with_head(encoder, seed=0)
+    calibration = tokenizer.pad(tokenizer.ids(list(texts), MAX_LENGTH), None)
+    chosen = {f"encoder.{name}" for name in linear_layers(encoder, layers)}
+    keep = [name for name in linear_layers(model, "all") if name not in chosen]
+    given = {name: np.asarray(values, np.int32) for name, values in calibration.items()}
+    rounded: Encoder = round_weights(model, given, FOUR, keep).network.encoder
+    return rounded

@@ -1,0 +1,116 @@
+"""Promise of `distill`: options that do not go together are refused with one line, before any work."""
+
+from pathlib import Path
+
+import pytest
+
+from mobilebert_export.command_line.program import main
+from mobilebert_models import EncoderConfig, build, save_pretrained
+from mobilebert_models.kronecker.compress import compress
+from mobilebert_models.kronecker.factor_shapes import low_rank_rules
+from mobilebert_runtime.errors import ModelError, OptionError, OutputError
+from mobilebert_training.distillation import DistillationConfig, distill
+from mobilebert_training.distillation.distillation import check
+from mobilebert_training.distillation.distillation_recipes import RECIPES
+from tests.helpers.texts import MINILM
+
+SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A teacher of a width of its own, and a factored student of its shape."""
+    folder = tmp_path_factory.mktemp("options")
+    teacher = build(SMALL, seed=0)
+    save_pretrained(teacher, folder / "teacher", tokenizer_from=MINILM)
+    save_pretrained(
+        compress(teacher, low_rank_rules(SMALL, 2))[0], folder / "factored", tokenizer_from=MINILM
+    )
+    return folder
+
+
+def config(folders, **given):
+    base = {"teacher": (MINILM,), "data": folders / "nowhere", "out": folders / "out"}
+    return DistillationConfig(**base | given)
+
+
+def kronecker(folders, **given):
+    same = {"student": str(folders / "factored"), "recipe": "kronecker", "teacher": (folders / "teacher",)}
+    return config(folders, **same | given)
+
+
+def test_what_fits_is_let_through(folders):
+    assert check(config(folders, debias=1.0, start="matcher-qqp-m")) is RECIPES["matcher-m"]
+    assert check(config(folders, recipe="debias-finetune", teacher=(folders / "teacher",) * 2))
+    assert check(kronecker(folders)) is RECIPES["kronecker"]
+    assert check(kronecker(folders, recipe="kronecker-supervised", debias=1.0))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"start": "matcher-qqp-m"}, "--start matcher-qqp-m: the student .* has weights of its own"),
+        ({"debias": 1.0}, "--debias 1.0: the recipe 'kronecker' matches a teacher's hidden states"),
+        ({"labels": Path("labels")}, "--labels: the recipe 'kronecker' keeps no labels of teachers"),
+        ({"teacher": (MINILM, MINILM)}, "--teacher: given 2 times; the recipe 'kronecker' has one teacher"),
+        ({"recipe": "kronecker-supervised", "labels": Path("labels")}, "keeps no labels"),
+        ({"recipe": "again"}, "'again' is unknown"),
+    ],
+)
+def test_an_option_that_does_not_apply_is_refused(folders, given, message):
+    with pytest.raises(OptionError, match=message):
+        check(kronecker(folders, **given))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"teacher": ()},
+        {"threads": 0},
+        {"seed": -1},
+        {"seed": 2**32},
+        {"debias": -0.5},
+        {"debias": float("nan")},
+        {"debias": float("inf")},
+    ],
+)
+def test_numbers_out_of_range_are_refused(folders, given):
+    with pytest.raises(OptionError, match=f"--{next(iter(given))}"):
+        check(config(folders, **given))
+
+
+def test_shapes_that_cannot_be_compared_are_refused(folders):
+    narrow = (folders / "teacher",)
+    with pytest.raises(ModelError, match="hidden_size 384 must equal the 32 of the teacher"):
+        check(config(folders, teacher=narrow, start="matcher-qqp-m"))
+    with pytest.raises(ModelError, match="no such file"):
+        check(config(folders, teacher=(folders / "none",)))
+    with pytest.raises(ModelError, match="preset 'matcher-x' is unknown"):
+        check(config(folders, student="matcher-x"))
+
+
+def test_a_finished_model_is_not_replaced_unasked(folders, tmp_path):
+    (tmp_path / "model").mkdir()
+    with pytest.raises(OutputError, match="--force"):
+        distill(config(folders, out=tmp_path))
+    assert check(config(folders, out=tmp_path, force=True))
+
+
+def refused(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said
+
+
+def test_the_commands_refuse_before_they_read_or_train(folders, tmp_path, capsys):
+    distil = ("distill", "--teacher", MINILM, "--data", tmp_path, "--out", tmp_path / "run")
+    student = ("--student", folders / "factored")
+    assert "--start matcher-qqp-m" in refused(capsys, *distil, *student, "--start", "matcher-qqp-m")
+    ship = ("ship", "--data", tmp_path, "--out", tmp_path / "ship")
+    assert "int4" in refused(capsys, *ship, "--quant", "int4")
+    assert "--teachers 0" in refused(capsys, *ship, "--teachers", "0")
+    assert "matcher 'bert-base' is unknown" in refused(capsys, *ship, "--matcher", "bert-base")
+    assert not any(tmp_path.iterdir())

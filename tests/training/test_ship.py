@@ -1,0 +1,184 @@
+"""Promise: one command leads from labelled pairs to a verified matcher whose targets have no length bias."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from scipy.special import expit, softmax
+
+import mobilebert_models
+from mobilebert_export.command_line.program import main
+from mobilebert_export.evaluation.scoring import open_scorer
+from mobilebert_export.shipping.ship import DEV_PAIRS, split_file
+from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_split
+from mobilebert_matching.length_bias.length_prior import LengthPrior
+from mobilebert_models import EncoderConfig, build, save_pretrained
+from mobilebert_runtime.errors import DataError, ModelError
+from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.distillation.distillation_data import DistillationData, task_targets, teachers_logits
+from mobilebert_training.finetuning.encoded_pairs import predict_logits
+from tests.helpers.texts import MINILM
+from tests.helpers.toys import WORDS, toy_pairs
+
+SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
+
+
+def biased_pairs(count=400, seed=0):
+    """Pairs of which short differences are mostly the same, long ones mostly different."""
+    rng = np.random.default_rng(seed)
+    pairs, labels = [], []
+    for _ in range(count):
+        shorter, extra = int(rng.integers(3, 7)), int(rng.integers(0, 6))
+        labels.append(int(rng.random() < 0.8 - 0.12 * extra))
+        pairs.append((" ".join(rng.choice(WORDS, shorter)), " ".join(rng.choice(WORDS, shorter + extra))))
+    return LabelledPairs(pairs, np.array(labels))
+
+
+def run(command, code=0):
+    with pytest.raises(SystemExit) as left:
+        main(command)
+    assert left.value.code == code
+
+
+def test_debiased_targets_have_one_ratio_in_every_category():
+    """A teacher that knows lengths only gives soft labels without length, and weighted labels are level."""
+    train = biased_pairs()
+    distillation_data = DistillationData(train, biased_pairs(60, seed=1).pairs, train)
+    prior = LengthPrior.fit(*train)
+    odds = prior.of(distillation_data.pairs)
+    logits = np.stack([np.zeros_like(odds), odds], axis=1)
+    debiased, known = task_targets(distillation_data, logits, 1.0), len(train.pairs)
+    assert np.array_equal(debiased.logits[:known], logits[:known])
+    share = softmax(debiased.logits[known:], axis=1)[:, 1]
+    np.testing.assert_allclose(share, expit(prior.overall), rtol=1e-12)
+    assert (debiased.weights[known:] == 1).all()
+    category, counts = prior.category(train.pairs), debiased.weights[: len(train.pairs)]
+    for c in range(1, 5):
+        positive, negative = (counts[(category == c) & (train.labels == y)].sum() for y in (1, 0))
+        np.testing.assert_allclose(np.log(positive / negative), prior.overall, rtol=1e-9)
+    untouched = task_targets(distillation_data, logits, 0.0)
+    assert np.array_equal(untouched.logits, logits)
+    assert (untouched.weights == 1).all()
+    with pytest.raises(ModelError, match="two classes"):
+        task_targets(distillation_data, np.zeros((len(odds), 3)), 1.0)
+
+
+def test_teachers_words_are_averaged_kept_and_not_mistaken(tmp_path, monkeypatch):
+    pairs, _ = toy_pairs(20)
+    folders = []
+    for seed in (0, 1):
+        folders.append(tmp_path / f"teacher-{seed}")
+        save_pretrained(build(SMALL, seed=seed), folders[-1], tokenizer_from=MINILM)
+    tokenizer = PairTokenizer.load(MINILM)
+    each = [
+        predict_logits(mobilebert_models.load_classifier(f), tokenizer, pairs).astype(np.float64)
+        for f in folders
+    ]
+    product = np.prod([softmax(logits, axis=1) for logits in each], axis=0) ** 0.5
+    expected = product / product.sum(axis=1, keepdims=True)
+    shares = []
+    got = teachers_logits(folders, pairs, tmp_path / "labels", shares.append)
+    np.testing.assert_allclose(softmax(got, axis=1), expected, rtol=1e-5)
+    assert shares == [0.5, 1.0]
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "mobilebert_training.distillation.teacher_logits.predict_logits", None
+        )  # nothing is left to compute
+        assert np.array_equal(teachers_logits(folders, pairs, tmp_path / "labels"), got)
+    other = teachers_logits(folders[:1], pairs[::-1], tmp_path / "labels")
+    np.testing.assert_allclose(softmax(other, axis=1), softmax(each[0], axis=1)[::-1], rtol=1e-5)
+
+
+def check_length_shift(model, artefact, data):
+    """What is left of the prior was fitted on dev, and both runtimes take it out alike."""
+    settings = mobilebert_models.MatcherSettings.load(model)
+    test = read_split(data, "test").pairs
+    assert any(settings.length_shift["added"])
+    assert json.loads((artefact / "io.json").read_text())["length_shift"] == settings.length_shift
+    scores = [open_scorer(str(one), 1).score(test) for one in (model, artefact)]
+    np.testing.assert_allclose(*scores, atol=1e-4)
+    copy = shutil.copytree(model, data / "copy")
+    calibrate = ["calibrate", str(copy), "--data", str(data)]
+    run([*calibrate, "--debias"], code=2)  # it has settings
+    run([*calibrate, "--debias", "--force"])
+    again = mobilebert_models.MatcherSettings.load(copy)  # of the saved weights, which are float16
+    np.testing.assert_allclose(again.length_shift["added"], settings.length_shift["added"], atol=1e-3)
+    run([*calibrate, "--force"])
+    assert mobilebert_models.MatcherSettings.load(copy).length_shift is None
+
+
+def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, count, seed in (("train", 80, 0), ("dev", 24, 1), ("test", 24, 2)):
+        rows = biased_pairs(count, seed)
+        lines = [f"{y}\t{a}\t{b}\n" for (a, b), y in zip(*rows, strict=True)]
+        (data / f"{name}.tsv").write_text("label\ttext_a\ttext_b\n" + "".join(lines), encoding="utf-8")
+    out = tmp_path / "ship"
+    command = [
+        "ship",
+        "--data",
+        str(data),
+        "--out",
+        str(out),
+        "--matcher",
+        "matcher-s",
+        "--quant",
+        "none",
+        "--quick",
+        "--threads",
+        "1",
+    ]
+    run(command)
+    config = mobilebert_models.read_config(out / "matcher-s" / "model")
+    assert config == mobilebert_models.preset("matcher-s")
+    assert PairTokenizer.load(out / "matcher-s-none").vocab_size == config.vocab_size
+    for name in ("matcher-s", "matcher-s-none"):
+        assert json.loads((out / f"{name}.json").read_text())["pairs"] == 24
+    record = json.loads((out / "matcher-s" / "task.json").read_text())
+    assert record["metadata"]["debias"] == 1.0
+    check_length_shift(out / "matcher-s" / "model", out / "matcher-s-none", data)
+    stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    run([*command[:6], "bert-base"], code=2)  # no matcher that is shipped
+    run(command)  # all of it is finished
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == stamps
+
+
+def test_one_file_is_split_into_the_same_two_parts_every_time(tmp_path):
+    pairs, labels = biased_pairs(100)
+    rows = [
+        {"label": int(y), "text_a": f"{a}\n{n}", "text_b": f"{b}\tz"}
+        for n, (y, (a, b)) in enumerate(zip(labels, pairs, strict=True))
+    ]
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    folders = [split_file(file, tmp_path / name) for name in ("one", "other")]
+    train, dev = (read_split(folders[0], name) for name in ("train", "dev"))
+    assert len(train.pairs) == 80
+    assert len(dev.pairs) == 20 <= DEV_PAIRS
+    found = {pair: label for part in (train, dev) for pair, label in zip(*part, strict=True)}
+    wanted = {(r["text_a"].replace("\n", " "), r["text_b"].replace("\t", " ")): r["label"] for r in rows}
+    assert found == wanted
+    for name in ("train.tsv", "dev.tsv"):
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+    file.write_text("".join(json.dumps(row | {"label": 1}) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(DataError, match="no label but 1"):
+        split_file(file, tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_ship_fine_tunes_the_general_matcher_on_one_file(tmp_path):
+    pairs, labels = biased_pairs(100)
+    file, out = tmp_path / "mine.tsv", tmp_path / "ship"
+    lines = [f"{y}\t{a}\t{b}\n" for (a, b), y in zip(pairs, labels, strict=True)]
+    file.write_text("label\ttext_a\ttext_b\n" + "".join(lines), encoding="utf-8")
+    run(["ship", f"--data={file}", f"--out={out}", "--quant=none", "--quick", "--threads=1"])
+    assert not (out / "teacher-0").exists()
+    model, artefact = out / "matcher-open-m" / "model", out / "matcher-open-m-none"
+    settings = mobilebert_models.MatcherSettings.load(model)
+    assert len(set(settings.length_shift["added"])) == 1
+    scores = [open_scorer(str(one), 1).score(pairs[:8]) for one in (model, artefact)]
+    np.testing.assert_allclose(*scores, atol=1e-4)
+    before = open_scorer("matcher-open-m", 1).score(pairs[:8])
+    assert np.abs(scores[0] - before).max() > 0.01

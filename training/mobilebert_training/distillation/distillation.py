@@ -1,0 +1,200 @@
+"""Task distillation, start to end: check the options, gather pairs, start a student, teach it, save it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import mobilebert_models
+from mobilebert_matching.evaluation.score_calibration import fit_debiased_settings, fit_settings
+from mobilebert_matching.length_bias.length_prior import LengthPrior
+from mobilebert_models import EncoderConfig, MatcherSettings
+from mobilebert_runtime.errors import DataError, ModelError, OptionError
+from mobilebert_runtime.files import refuse_finished
+from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.distillation.distillation_config import DistillationConfig
+from mobilebert_training.distillation.distillation_data import (
+    DistillationData,
+    gather,
+    task_targets,
+    teachers_logits,
+)
+from mobilebert_training.distillation.distillation_recipes import Recipe, recipe
+from mobilebert_training.distillation.task_distillation import distil
+from mobilebert_training.finetuning.encoded_pairs import predict_logits
+from mobilebert_training.initialization.student import StudentStart, init_student, start_factored
+
+
+@dataclass(frozen=True)
+class DistillationResult:
+    """What a distillation left."""
+
+    model: Path  # directory: fp16 weights, tokenizer, decision settings
+    settings: MatcherSettings  # fitted on dev.tsv
+    records: list[dict[str, Any]]  # one a stage that was run; a finished one is not run again
+
+
+def distill(
+    config: DistillationConfig, progress: Callable[[str], None] = lambda _: None
+) -> DistillationResult:
+    """Teach a student what fine-tuned teachers know, by the stages of a recipe.
+
+    Beside the labelled pairs the teachers label pairs mined from their texts; pairs of dev.tsv and test.tsv
+    are never mined. A student of a smaller vocabulary than its teacher keeps the word pieces that are
+    frequent in the training texts.
+
+    Args:
+        config: the options.
+        progress: called with what is being done.
+
+    Raises:
+        OptionError: options that are out of range or do not go together.
+        OutputError: a finished model is in OUT already.
+        ModelError: a directory is damaged, or teacher and student do not fit.
+        DataError: the pairs are missing, damaged, or of other classes than the teacher's.
+        ResumeError: OUT holds a run with other options.
+    """
+    plan = check(config)
+    torch.set_num_threads(config.threads)
+    progress("mining unlabelled pairs")
+    data = gather(config.data, plan.mined_pairs, config.seed)
+    counts = f"{len(data.train.pairs):,} labelled and {len(data.mined):,} mined pairs"
+    progress(counts)
+    initial = _start(config, data)
+    _check_classes(config, data, initial.teacher.num_labels)
+    targets = None
+    if plan.soft_labelled or config.debias:
+        logits = teachers_logits(
+            config.teacher,
+            data.pairs,
+            config.labels or config.out / "labels",
+            lambda share: progress(f"{counts}: {share:.0%} labelled by teachers"),
+        )
+        targets = task_targets(data, logits, config.debias)
+    progress(f"{counts}: training")
+    tokenizer = PairTokenizer.load(initial.tokenizer)
+    records = distil(
+        initial.student,
+        initial.teacher,
+        tokenizer,
+        data.pairs,
+        data.labels,
+        data.dev,
+        plan,
+        config.out,
+        _metadata(config, data),
+        targets,
+    )
+    logits = predict_logits(initial.student, tokenizer, data.dev.pairs)
+    if config.debias:
+        settings = fit_debiased_settings(logits, data.dev, LengthPrior.fit(*data.train))
+    else:
+        settings = fit_settings(logits, data.dev.labels)
+    model = config.out / "model"
+    mobilebert_models.save_pretrained(
+        initial.student, model, tokenizer_from=initial.tokenizer, settings=settings, half=True
+    )
+    return DistillationResult(model, settings, records)
+
+
+def check(config: DistillationConfig) -> Recipe:
+    """The recipe of a config whose options go together; texts and weights are not read for it.
+
+    Raises:
+        OptionError: an option is out of range, or does not apply.
+        OutputError: a finished model is in OUT already.
+        ModelError: a model directory without a config, or shapes that the recipe can't compare.
+    """
+    plan = recipe(config.recipe)
+    if not config.teacher:
+        raise OptionError("--teacher: expected at least one model directory")
+    if config.threads < 1 or not 0 <= config.seed < 2**32:
+        raise OptionError(
+            f"--threads {config.threads}, --seed {config.seed}: expected at least 1, and 0 to 2^32 − 1"
+        )
+    if not (isfinite(config.debias) and config.debias >= 0):
+        raise OptionError(f"--debias {config.debias}: expected a number of at least 0")
+    if config.start is not None and _is_factored(config):
+        raise OptionError(
+            f"--start {config.start}: the student {config.student} has weights of its own; give --start "
+            "with a preset"
+        )
+    if config.debias and plan.matches_hidden_states:
+        raise OptionError(
+            f"--debias {config.debias}: the recipe {config.recipe!r} matches a teacher's hidden states, from "
+            "which no bias can be taken; leave it out, and give --debias to `mobilebert calibrate`"
+        )
+    if not (plan.soft_labelled or config.debias):
+        if config.labels is not None:
+            raise OptionError(f"--labels: the recipe {config.recipe!r} keeps no labels of teachers")
+        if len(config.teacher) > 1:
+            raise OptionError(
+                f"--teacher: given {len(config.teacher)} times; the recipe {config.recipe!r} has one teacher"
+            )
+    refuse_finished(config.out / "model", force=config.force)
+    teachers = [mobilebert_models.read_config(directory) for directory in config.teacher]
+    _check_shapes(config, plan, teachers[0])
+    return plan
+
+
+def _check_shapes(config: DistillationConfig, plan: Recipe, teacher: EncoderConfig) -> None:
+    """Raise `ModelError` where a stage would compare layers that have no counterpart."""
+    student = (
+        mobilebert_models.read_config(config.student)
+        if _is_factored(config)
+        else mobilebert_models.preset(config.student)
+    )
+    if not any(stage.weights.layers for stage in plan.stages):
+        return
+    for name in ("hidden_size", "num_hidden_layers", "num_attention_heads"):
+        ours, theirs = getattr(student, name), getattr(teacher, name)
+        if ours != theirs:
+            raise ModelError(
+                f"student {config.student}: {name} {ours} must equal the {theirs} of the teacher "
+                f"{config.teacher[0]}, whose layers the recipe {config.recipe!r} compares"
+            )
+
+
+def _check_classes(config: DistillationConfig, data: DistillationData, classes: int) -> None:
+    """Raise `DataError` or `ModelError` where labels, teacher and --debias disagree on the classes."""
+    highest = max(int(data.train.labels.max()), int(data.dev.labels.max()))
+    if highest >= classes:
+        raise DataError(f"{config.data}: has label {highest}; the teacher knows 0 to {classes - 1}")
+    if config.debias and classes != 2:
+        raise ModelError(f"--debias: takes two classes; the teacher {config.teacher[0]} has {classes}")
+
+
+def _is_factored(config: DistillationConfig) -> bool:
+    return config.student not in mobilebert_models.PRESETS and Path(config.student).is_dir()
+
+
+def _start(config: DistillationConfig, data: DistillationData) -> StudentStart:
+    """Student and teacher before any training."""
+    directory = config.teacher[0]
+    if _is_factored(config):
+        teacher = mobilebert_models.load_classifier(directory)
+        return StudentStart(start_factored(config.student, teacher), teacher, directory)
+    start = None if config.start is None else mobilebert_models.find_directory(config.start)
+    student = mobilebert_models.preset(config.student)
+    return init_student(student, directory, data.texts, config.out, seed=config.seed, start=start)
+
+
+def _metadata(config: DistillationConfig, data: DistillationData) -> dict[str, Any]:
+    """What the records say of the run; names of folders, not their paths."""
+    return {
+        "teacher": [path.name for path in config.teacher],
+        "student": Path(config.student).name,
+        "start": config.start and Path(config.start).name,
+        "recipe": config.recipe,
+        "data": config.data.name,
+        "debias": config.debias,
+        "seed": config.seed,
+        "labelled_pairs": len(data.train.pairs),
+        "mined_pairs": len(data.mined),
+        "threads": config.threads,
+    }

@@ -1,0 +1,1 @@
+"""Fine-tuning of matchers, GLUE-style tasks and SQuAD."""

@@ -1,0 +1,83 @@
+"""What training a cross-encoder needs: encoded pairs, swaps, predictions, development figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mobilebert_models import EmbeddingMatcher, PairClassifier
+from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from mobilebert_training.batches import Batch
+from mobilebert_training.inference import predict
+
+TRAIN_LENGTH = 64  # tokens; 99.6% of the QQP pairs are shorter, and attention's cost grows with the longest
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """Pairs as token ids, in both orders: swapping a and b is free augmentation for a symmetric task."""
+
+    forward: list[tuple[list[int], list[int]]]
+    swapped: list[tuple[list[int], list[int]]]
+
+    @classmethod
+    def encode(
+        cls, tokenizer: PairTokenizer, pairs: Sequence[Pair], max_len: int = TRAIN_LENGTH
+    ) -> EncodedPairs:
+        """Tokenise once for the whole run."""
+        return cls(tokenizer.ids(pairs, max_len), tokenizer.ids([(b, a) for a, b in pairs], max_len))
+
+    @property
+    def lengths(self) -> list[int]:
+        """Tokens of each pair."""
+        return [len(ids) for ids, _ in self.forward]
+
+    def batch(self, tokenizer: PairTokenizer, index: np.ndarray, swap: np.ndarray) -> dict[str, Tensor]:
+        """Tensors (B, longest) of the pairs at `index`, those with `swap` set in swapped order."""
+        rows = [self.swapped[i] if s else self.forward[i] for i, s in zip(index, swap, strict=True)]
+        return padded(tokenizer, rows)
+
+
+def swap_flags(batch: Batch) -> np.ndarray:
+    """Which pairs of a batch are swapped: half of them, by chance."""
+    return batch.chance < 0.5
+
+
+def predict_logits(
+    model: PairClassifier | EmbeddingMatcher,
+    tokenizer: PairTokenizer,
+    pairs: Sequence[Pair],
+    *,
+    seq_len: int = 128,
+    batch_size: int = 128,
+) -> np.ndarray:
+    """Logits (N, num_labels) float32 of a PyTorch network that decides about pairs."""
+    encoded = tokenizer.ids(pairs, seq_len)
+    if not encoded:
+        return np.zeros((0, model.num_labels), np.float32)
+    lengths = [len(ids) for ids, _ in encoded]
+    return predict(model, lengths, collator(tokenizer, encoded), batch_size=batch_size).float().numpy()
+
+
+def collator(
+    tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]
+) -> Callable[[np.ndarray], dict[str, Tensor]]:
+    """From places among encoded texts or pairs to the batch of these."""
+    return lambda index: padded(tokenizer, [rows[i] for i in index])
+
+
+def padded(tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:
+    """Encoded texts or pairs as int32 tensors (B, longest)."""
+    return {name: torch.from_numpy(values) for name, values in tokenizer.pad(rows, None).items()}
+
+
+def dev_figures(
+    model: PairClassifier, tokenizer: PairTokenizer, dev: tuple[Sequence[Pair], np.ndarray]
+) -> dict[str, float]:
+    """What a training record says about development pairs and their (N,) labels."""
+    logits = predict_logits(model, tokenizer, dev[0], seq_len=TRAIN_LENGTH)
+    return {"dev_accuracy": float((logits.argmax(1) == dev[1]).mean())}
