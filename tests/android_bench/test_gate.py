@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from android_bench.gate.verdict import GateError, Side, gate, history
-from android_bench.gate.verdict import verdict as rules
+from android_bench.gate import history
+from android_bench.gate import verdict as rules
+from android_bench.gate.verdict import GateError, Side, gate
 from android_bench.measuring import latency_report as report
 from android_bench.measuring import model_facts, statistics
 from android_bench.measuring.latency import BenchError, Comparison
