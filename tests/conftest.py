@@ -7,8 +7,40 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.tiny_artefacts import onnx_model, tflite_model, write_artefact
+from tests.turns import CHOICES, turn_of, turn_of_commit
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--turn`: which of the slow tests run."""
+    parser.addoption("--turn", choices=CHOICES, default="all", help="which third of the slow tests runs")
+
+
+def chosen_turn(config: pytest.Config) -> str:
+    """The turn asked for; "commit" is the one that the checked-out commit chooses."""
+    asked: str = config.getoption("--turn")
+    return turn_of_commit() if asked == "commit" else asked
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which turn runs."""
+    return f"turn of slow tests: {chosen_turn(config)}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the slow tests of other turns."""
+    turn = chosen_turn(config)
+    if turn == "all":
+        return
+    others = [
+        item
+        for item in items
+        if item.get_closest_marker("slow") and turn_of(item.path.relative_to(ROOT).as_posix()) != turn
+    ]
+    config.hook.pytest_deselected(items=others)
+    left_out = set(others)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_configure(config: pytest.Config) -> None:

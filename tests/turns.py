@@ -1,0 +1,39 @@
+"""The slow tests in three turns: one at each landing, chosen by the commit; all of them by `make test-all`.
+
+A turn is a list of folders and files. A slow test belongs to the turn that names it most precisely, and
+`tests/test_turns.py` says that each has one.
+"""
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TURNS = {
+    "exports": ("tests/mobilebert_export", "tests/quantize", "tests/models", "tests/e2e"),
+    "devices": ("tests/android_bench", "tests/mobilebert_runtime", "tests/matching"),
+    "trainings": ("tests/training", "tests/recipes", "tests/studies", "tests/e2e/test_interruptions.py"),
+}
+CHOICES = (*TURNS, "commit", "all")
+
+
+def turn_of(path: str) -> str:
+    """The turn of a test file.
+
+    Args:
+        path: of the file, relative to the checkout, with forward slashes.
+
+    Raises:
+        LookupError: no turn names it.
+    """
+    places = [(place, turn) for turn, listed in TURNS.items() for place in listed]
+    fitting = [one for one in places if path == one[0] or path.startswith(one[0] + "/")]
+    if not fitting:
+        raise LookupError(f"{path}: in no turn; add it to TURNS in tests/turns.py")
+    return max(fitting, key=lambda one: len(one[0]))[1]
+
+
+def turn_of_commit() -> str:
+    """The turn of the commit that is checked out: its hash says which."""
+    git = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout
+    return list(TURNS)[int(commit, 16) % len(TURNS)]
