@@ -9,7 +9,8 @@ import sys
 import pytest
 import yaml
 
-from mobilebert_export.command_line.program import FOLDERS, load_command
+from mobilebert_export.command_line.program import FOLDERS, command_of, load_command
+from recipes.general_matchers.__main__ import make
 from tests.helpers.documented_commands import ROOT, blocks, commands, make_scratch, run
 
 
@@ -21,6 +22,7 @@ def flatten(nav):
 
 
 NAVIGATION = [f"docs/{page}" for page in flatten(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])]
+RECIPE = command_of(make, "general_matchers")
 OLD = "docs/old-commands.md"  # its first column holds commands that are gone
 CARDS = [
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("models/mobilebert_models/shipped/*/README.md"))
@@ -46,6 +48,7 @@ NOT_RUN = {
     "mobilebert export --model shipped --sign": "needs a key; tests/mobilebert_runtime has one",
     "mobilebert import-tensorflow": "needs Google's checkpoint, a download",
     "mobilebert ship": "hours on licensed data",
+    "python -m recipes.general_matchers": "hours on licensed data; tests/recipes runs it at toy size",
     "mobilebert finetune": "needs licensed data",
     "mobilebert gate artefacts/matcher-int8 --self-test": "ten minutes on a quiet machine",
     "mobilebert gate results/bench/pixel.json": "needs a phone's record",
@@ -141,7 +144,7 @@ def code_spans(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_and_flags_in_the_text_exist(page):
-    flags = {"--help"}
+    flags = {"--help", *(option for one in RECIPE.params for option in one.opts)}
     for name in FOLDERS:
         flags.update(*(p.opts + p.secondary_opts for p in load_command(name).params))
     for span in code_spans(page):
