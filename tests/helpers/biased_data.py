@@ -3,7 +3,7 @@
 import numpy as np
 
 from mobilebert_matching.data.datasets import Examples
-from mobilebert_matching.word_level.word_vectors import WordVectors
+from studies.length_bias.word_level.word_vectors import WordVectors
 
 WORDS = ["swim", "learn", "best", "phone", "money", "india", "python", "cook", "rice", "run", "yes", "no"]
 
