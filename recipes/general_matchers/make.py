@@ -34,7 +34,6 @@ from mobilebert_models import find_directory, preset
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError, OutputError, ToolError
 from mobilebert_runtime.files import file_sha256, replacing, write_json
-from mobilebert_training.trainable_grids import Layers
 from recipes.general_matchers.four_bit_weights import in_four_bits
 from recipes.general_matchers.mine import write_neighbours
 from recipes.general_matchers.spelling import corpus_pieces, frequent_words, known_beside, write_words
@@ -65,6 +64,7 @@ from recipes.general_matchers.train_head import (
 )
 from recipes.general_matchers.train_students import StudentConfig, TrainingConfig, train_students
 from recipes.general_matchers.train_trunk import TrunkConfig, train_trunk
+from recipes.general_matchers.trainable_grids import Layers
 from recipes.general_matchers.trunk import held
 
 RECORD = "general.json"  # what a folder was begun with

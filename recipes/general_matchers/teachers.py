@@ -24,7 +24,7 @@ from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import file_sha256, save_array
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.encoded_pairs import padded
-from mobilebert_training.numerics import device, fast_products, moved
+from recipes.general_matchers.numerics import device, fast_products, moved
 
 MAX_LENGTH = 64
 SHARD = 4096

@@ -29,7 +29,6 @@ from mobilebert_models.networks.embedding_matcher import NONE, AlignmentHead, Em
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import generator
 from recipes.general_matchers.development import SETS, agreement, dev_pairs
 from recipes.general_matchers.edits import edited
 from recipes.general_matchers.heads import (
@@ -44,6 +43,7 @@ from recipes.general_matchers.heads import (
 )
 from recipes.general_matchers.minimal_pairs import generate
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.teachers import MAX_LENGTH, load_shards, read_texts
 from recipes.general_matchers.trunk import held
 

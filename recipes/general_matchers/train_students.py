@@ -25,17 +25,9 @@ from mobilebert_models import EncoderConfig, load_pretrained, save_pretrained
 from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.checkpoint import save_whole
-from mobilebert_training.numerics import device, moved
-from mobilebert_training.trainable_grids import (
-    Layers,
-    begin_rounding,
-    is_rounding,
-    linear_layers,
-    make_ordinary,
-    make_trainable,
-)
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import device, moved
 from recipes.general_matchers.phrase_questions import PhraseQuestions, read_words
 from recipes.general_matchers.prune import prune
 from recipes.general_matchers.stages import note, rate_at
@@ -48,6 +40,14 @@ from recipes.general_matchers.train_trunk import (
     counted,
     looked_at,
     teacher_with_vocabulary,
+)
+from recipes.general_matchers.trainable_grids import (
+    Layers,
+    begin_rounding,
+    is_rounding,
+    linear_layers,
+    make_ordinary,
+    make_trainable,
 )
 from recipes.general_matchers.trunk import embed, fit_target_map, held, sentence_vectors, vector_losses
 

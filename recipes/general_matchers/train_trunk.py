@@ -36,10 +36,10 @@ from mobilebert_training.initialization.cut_vocabulary import (
     with_entries,
     write_cut_tokenizer,
 )
-from mobilebert_training.numerics import fast_products, generator
 from recipes.general_matchers.batches import WINDOW, TrainingTexts, near_texts, window
 from recipes.general_matchers.development import development_figures
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import fast_products, generator
 from recipes.general_matchers.prune import prune
 from recipes.general_matchers.stages import Draw, Loss, Run, Settings, run_stage
 from recipes.general_matchers.teachers import read_sources, read_texts

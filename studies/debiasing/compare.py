@@ -37,6 +37,7 @@ from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.batches import Batch, LengthBuckets, Tensors
 from mobilebert_training.distillation.teacher_logits import teacher_logits
 from mobilebert_training.finetuning.encoded_pairs import swap_flags
+from mobilebert_training.finetuning.fit_matcher import TrainableMatcher
 from mobilebert_training.finetuning.initial_model import start_directory, start_model
 from mobilebert_training.finetuning.matchers import EncoderMatcher
 from mobilebert_training.trainer import Parts, train
@@ -58,7 +59,6 @@ from studies.debiasing.report import draw, page
 from studies.length_bias.word_level.word_matcher import (
     NETWORKS,
     TRAINING,
-    WordMatcher,
     build_word_matcher,
     load_matcher,
 )
@@ -271,7 +271,7 @@ class Comparison:
         train(matcher.network, source, loss, config, folder, name="training", metadata=metadata)
         matcher.save(folder / "model")
 
-    def _fresh_matcher(self) -> WordMatcher | EncoderMatcher:
+    def _fresh_matcher(self) -> TrainableMatcher:
         seed = self.config.seed
         if self.start in NETWORKS:
             return build_word_matcher(self.start, seed=seed)

@@ -19,10 +19,10 @@ from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_models.weights.word_codes import product_codes
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import fast_products
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.development import DevSet, development_figures
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import fast_products
 from recipes.general_matchers.prune import prune
 from recipes.general_matchers.teachers import read_texts
 from recipes.general_matchers.train_trunk import counted, looked_at

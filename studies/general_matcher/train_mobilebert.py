@@ -22,9 +22,9 @@ from typer import Option
 from mobilebert_models import find_directory, preset, save_pretrained
 from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import device, moved
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import Misspeller
+from recipes.general_matchers.numerics import device, moved
 from recipes.general_matchers.text_stream import Batch
 from recipes.general_matchers.train_students import (
     NEAR,

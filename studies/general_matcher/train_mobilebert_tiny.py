@@ -26,9 +26,9 @@ from mobilebert_models import load_pretrained, preset, save_pretrained
 from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import fast_products
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import fast_products
 from recipes.general_matchers.stages import Run, Settings, run_stage
 from recipes.general_matchers.teachers import read_texts
 from recipes.general_matchers.train_trunk import STAGES, TrunkStages, teacher_with_vocabulary

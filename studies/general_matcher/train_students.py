@@ -13,8 +13,8 @@ from typer import Option
 
 from mobilebert_models import EncoderConfig, find_directory, preset
 from mobilebert_runtime.errors import OptionError
-from mobilebert_training.trainable_grids import Layers
 from recipes.general_matchers.train_students import StudentConfig, TrainingConfig, train_students
+from recipes.general_matchers.trainable_grids import Layers
 from studies.common.script import console, run
 from studies.general_matcher.options import (
     CACHE,

@@ -20,8 +20,7 @@ from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
 from mobilebert_runtime.tokenizer import Pair
 from mobilebert_training.finetuning.fit_matcher import TRAINING as ENCODER_TRAINING
-from mobilebert_training.finetuning.fit_matcher import TrainingSettings
-from mobilebert_training.finetuning.matchers import EncoderMatcher
+from mobilebert_training.finetuning.fit_matcher import TrainableMatcher, TrainingSettings
 from mobilebert_training.finetuning.matchers import build_matcher as build_encoder
 from mobilebert_training.finetuning.matchers import load_matcher as load_encoder
 from mobilebert_training.inference import predict
@@ -157,14 +156,14 @@ def build_word_matcher(arch: str, *, seed: int = 0, vectors: WordVectors | None 
 
 def build_matcher(
     arch: str, *, seed: int = 0, init: Path | None = None, max_tokens: int = TRAINING["bert-tiny"].max_tokens
-) -> WordMatcher | EncoderMatcher:
+) -> TrainableMatcher:
     """A matcher of Table 2: a word-level one, or an encoder that starts from `init`."""
     if arch in NETWORKS:
         return build_word_matcher(arch, seed=seed)
     return build_encoder(arch, seed=seed, init=init, max_tokens=max_tokens)
 
 
-def load_matcher(directory: Path) -> WordMatcher | EncoderMatcher:
+def load_matcher(directory: Path) -> TrainableMatcher:
     """A trained matcher, word-level or encoder."""
     return load_word_matcher(directory) if is_word_matcher(directory) else load_encoder(directory)
 

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from mobilebert_matching.data.datasets import Examples
 from mobilebert_matching.evaluation import metrics
+from mobilebert_models import MatcherSettings
 from mobilebert_runtime.tokenizer import Pair
 from mobilebert_training.batches import Batch, LengthBuckets
 from mobilebert_training.finetuning.encoded_pairs import swap_flags
@@ -40,6 +41,9 @@ class TrainableMatcher(Protocol):
 
     def begin(self, pairs: Sequence[Pair], labels: np.ndarray) -> None:
         """What comes before the first step on N pairs and their (N,) classes."""
+
+    def save(self, directory: Path, settings: MatcherSettings | None = None) -> None:
+        """Write a directory that can be loaded again; an existing one is replaced at the end."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class EncoderMatcher:
             self.network.head.rescale(*fit_slope_and_offset(self.predict(pairs), labels))
 
     def fit_settings(self, pairs: Sequence[Pair], labels: np.ndarray) -> MatcherSettings:
-        """Decision settings, fitted on N pairs and their (N,) classes; an embedding matcher gets an offset."""
+        """Decision settings, fitted on N pairs and their (N,) classes; embedding matchers get an offset."""
         offset = isinstance(self.network, EmbeddingMatcher)
         return fit_settings(self.predict(pairs), labels, offset=offset)
 
