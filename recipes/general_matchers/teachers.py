@@ -116,7 +116,7 @@ def check_artefact(artefact: Embedder, encode: Encode, texts: Sequence[str]) -> 
         raise ModelError(f"the artefact's vectors are at a cosine of {cosines.min():.3f} to the teacher's")
 
 
-def read_texts(path: Path) -> list[str]:
+def read_text_column(path: Path) -> list[str]:
     """The `text` column."""
     return [text for _, text in _lines(path)]
 

@@ -44,7 +44,7 @@ from recipes.general_matchers.heads import (
 from recipes.general_matchers.minimal_pairs import generate
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import generator
-from recipes.general_matchers.teachers import MAX_LENGTH, load_shards, read_texts
+from recipes.general_matchers.teachers import MAX_LENGTH, load_shards, read_text_column
 from recipes.general_matchers.trunk import held
 
 # A teacher's cosine at which two texts are as likely to say the same as not, and how sharply.
@@ -190,7 +190,7 @@ def training_pairs(config: HeadConfig) -> TrainingPairs:
     """Made, edited and mined pairs, some of these misspelt, and texts beside their own misspelling."""
     made, seed = config.made, config.seed
     draw, misspell = generator(seed), Misspeller(config.data / MISSPELLINGS if config.data else None)
-    texts = read_texts(config.cache / "texts.tsv")
+    texts = read_text_column(config.cache / "texts.tsv")
     natural = texts[held(len(texts)) :][:EDITED]
     by_rule = [*generate("train", made, seed), *edited(natural, made, seed)]
     pairs = [(pair.left, pair.right) for pair in by_rule]

@@ -29,7 +29,7 @@ from mobilebert_training.initialization.cut_vocabulary import (
     kept_entries,
     write_cut_tokenizer,
 )
-from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.teachers import read_text_column
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import CACHE, Cache
 from studies.general_matcher.words import wordfreq
@@ -56,7 +56,7 @@ def main(
     encoder, whole = encoder_of(load_pretrained(folder)), PairTokenizer.load(origin).vocabulary()
     held = held_entries(folder, whole)
     spoken = entry_counts(origin, *spoken_words(package, whole))
-    scores = blend(spoken, entry_counts(origin, read_texts(cache / "texts.tsv")), share)
+    scores = blend(spoken, entry_counts(origin, read_text_column(cache / "texts.tsv")), share)
     kept = kept_entries(origin, scores, size)
     table = encoder_of(load_pretrained(origin)).embeddings.word_embeddings.weight
     other = with_other_entries(encoder, table, held, kept)

@@ -30,7 +30,7 @@ from recipes.general_matchers.train_students import (
     NEAR,
     Student,
     StudentConfig,
-    TrainingConfig,
+    TrunkTraining,
     load_teacher,
     on_device_products,
     train_students,
@@ -127,7 +127,7 @@ def main(
 ) -> None:
     """Train, and write OUT/ARCH/trunk of every student."""
     shapes = {name: replace(preset(name), attention_probs_dropout_prob=0.0) for name in arch or ARCHS}
-    config = TrainingConfig(
+    config = TrunkTraining(
         out=out,
         cache=cache,
         sentences=sentences,

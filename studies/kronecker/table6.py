@@ -31,7 +31,7 @@ from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.distillation.distillation_recipes import Recipe, recipe
+from mobilebert_training.distillation.distillation_recipes import DistillationRecipe, recipe
 from mobilebert_training.distillation.losses import UNLABELLED
 from mobilebert_training.distillation.task_distillation import distil
 from mobilebert_training.finetuning.encoded_pairs import predict_logits
@@ -250,7 +250,7 @@ def _teacher_tested(teacher: PairClassifier, shared: RunConfig, data: LabelledPa
     )
 
 
-def _within(plan: Recipe, budget: Budget, seed: int) -> Recipe:
+def _within(plan: DistillationRecipe, budget: Budget, seed: int) -> DistillationRecipe:
     """A recipe with the study's epochs and seed."""
     changes: dict[str, Any] = {"seed": seed}
     if budget.epochs is not None:
@@ -261,7 +261,11 @@ def _within(plan: Recipe, budget: Budget, seed: int) -> Recipe:
 
 
 def _pairs(
-    train: LabelledPairs, plan: Recipe, budget: Budget, seed: int, known: Sequence[tuple[str, str]]
+    train: LabelledPairs,
+    plan: DistillationRecipe,
+    budget: Budget,
+    seed: int,
+    known: Sequence[tuple[str, str]],
 ) -> tuple[list[tuple[str, str]], np.ndarray]:
     """Labelled pairs, as many as the budget has, and behind them mined ones."""
     pairs, labels = train.pairs, train.labels

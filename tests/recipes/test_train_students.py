@@ -19,7 +19,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.noise import Misspeller
 from recipes.general_matchers.teachers import read
 from recipes.general_matchers.text_stream import GROUP, TextStream, edited
-from recipes.general_matchers.train_students import StudentConfig, Teachers, TrainingConfig, train_students
+from recipes.general_matchers.train_students import StudentConfig, Teachers, TrunkTraining, train_students
 from recipes.general_matchers.trainable_grids import (
     CodedWords,
     FourBitRows,
@@ -332,7 +332,7 @@ def run_config(teachers, tmp_path, monkeypatch):
         StudentConfig("one", replace(TOY, intermediate_size=16), str(teachers / "near"), "all", 2e-3),
         StudentConfig("two", TOY, str(teachers / "near"), "feed-forward", 2e-3),
     ]
-    return TrainingConfig(
+    return TrunkTraining(
         out=tmp_path / "run",
         cache=cache,
         sentences=tmp_path / "sentences.txt",

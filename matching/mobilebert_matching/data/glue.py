@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
-from mobilebert_matching.data.pairs import Columns, find_columns
-from mobilebert_matching.data.table_files import open_table
+from mobilebert_matching.data.pairs import read_pairs
 from mobilebert_matching.evaluation import metrics
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
@@ -81,22 +80,11 @@ def read_task(folder: Path, task: Task) -> dict[str, TaskData]:
 
 def read_file(path: Path, task: Task) -> TaskData:
     """One file of a task; errors as `read_task`."""
-    table = open_table(path)
-    columns = find_columns(table.columns, path, Columns("", ""))
-    if columns.label is None:
-        raise DataError(f"{path}: no column label or score; has {', '.join(table.columns)}")
-    pairs: list[Pair] = []
-    targets: list[float] = []
-    for block in table.blocks([columns.text_a, columns.text_b, columns.label]):
-        if block.bad:
-            problem = block.bad[0]
-            raise DataError(f"{path}: line {problem.line}: {problem.reason}; mend or remove it")
-        first, second, labels = block.values
-        pairs += zip(first, second, strict=True)
-        targets += [_target(*row, task, path) for row in zip(labels, block.lines, strict=True)]
-    if not pairs:
-        raise DataError(f"{path}: no row; expected labelled pairs")
-    return TaskData(pairs, np.array(targets, np.int64 if task.labels else np.float32))
+    table = read_pairs(path, labels="text")
+    if table.labels is None:
+        raise DataError(f"{path}: no column of labels, such as label or score; add one")
+    targets = [_target(*row, task, path) for row in zip(table.labels, table.lines, strict=True)]
+    return TaskData(table.pairs, np.array(targets, np.int64 if task.labels else np.float32))
 
 
 def _target(label: str, line: int, task: Task, path: Path) -> float:

@@ -162,12 +162,12 @@ def _compress(
 
 def _inputs(model: nn.Module, directory: Path, calibration: Path) -> dict[str, Inputs]:
     """What the layers of a model read in the pairs of a file."""
-    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_matching.data.pairs import read_text_pairs
     from mobilebert_models.networks.layers import encoder_of
     from mobilebert_runtime.tokenizer import PairTokenizer
     from mobilebert_training.initialization.student import inputs_of
 
-    return inputs_of(encoder_of(model), PairTokenizer.load(directory), read_texts(calibration))
+    return inputs_of(encoder_of(model), PairTokenizer.load(directory), read_text_pairs(calibration))
 
 
 def _search(
