@@ -1,7 +1,6 @@
 """Bench records and gate verdicts as files: JSON with every sample, a Markdown page, a PNG of the samples."""
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from android_bench.gate.verdict import Timing, Verdict
 from android_bench.measuring.latency import BenchError
 from android_bench.measuring.latency_record import Record
 from android_bench.measuring.statistics import EFFECT_LIMIT
+from mobilebert_runtime.files import replacing
 
 COLUMNS = (
     "",
@@ -61,20 +61,13 @@ def write_files(
     check_free(stem, force=force)
     json_path, page_path, picture = _paths(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
-
-    def put(path: Path, fill: Callable[[Path], object]) -> None:
-        building = path.with_name(f".{os.getpid()}-{path.name}")
-        try:
-            fill(building)
-            building.replace(path)
-        finally:
-            building.unlink(missing_ok=True)
-
-    put(picture, draw)
-    put(page_path, lambda path: path.write_text(page, encoding="utf-8"))
     # Lists of numbers on one line each: a record has thousands.
     text = re.sub(r"\[[-\d.,\s]+\]", lambda found: re.sub(r"\s+", " ", found[0]), json.dumps(data, indent=1))
-    put(json_path, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+    with replacing(picture, force=True) as partial:
+        draw(partial)
+    for path, content in ((page_path, page), (json_path, text + "\n")):
+        with replacing(path, force=True) as partial:
+            partial.write_text(content, encoding="utf-8")
     return [json_path, page_path, picture]
 
 
@@ -183,7 +176,7 @@ def plot(record: Record, path: Path) -> None:
     )
     shares.set(xlabel="ms", ylabel="% of inferences at most", xlim=(low, high), title="distribution")
     shares.legend()
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, format="png")
     plt.close(figure)
 
 
@@ -208,7 +201,7 @@ def plot_self_test(result: dict[str, Any], path: Path) -> None:
     )
     axis.axhline(1, color="grey", lw=0.8)
     axis.set(ylabel="session median / base's median", title="base (blue) and candidate (orange)")
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, format="png")
     plt.close(figure)
 
 

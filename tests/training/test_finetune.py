@@ -77,7 +77,7 @@ def test_bad_rows_and_names_are_named_errors(tmp_path):
     with pytest.raises(DataError, match="score 'maybe' is not a number"):
         read_task(tmp_path, TASKS["sts-b"])
     write(tmp_path / "train.tsv", [("0", "a")])
-    with pytest.raises(DataError, match="line 2: wrong number of fields"):
+    with pytest.raises(DataError, match="wrong number of fields: line 2"):
         read_task(tmp_path, TASKS["mrpc"])
     with pytest.raises(DataError, match="'cola' is unknown; expected one of mrpc, sts-b, mnli, squad"):
         find_task("cola")
