@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mobilebert_matching.data.datasets import TEST_SEED, DataSet, Examples, find_data
 from mobilebert_matching.data.pairs import Columns
 from mobilebert_matching.length_bias.bias_audit import load_quartiles
 from mobilebert_matching.length_bias.debiased_sets import debias
 from mobilebert_matching.length_bias.length_divergence import listwise, pairwise, word_counts
+from mobilebert_matching.length_bias.training_sets import TEST_SEED, DataSet, Examples, find_data
 from mobilebert_runtime.errors import DataError
 
 # Name → column of the query key (None: pairs), and whether dev.tsv is for development.

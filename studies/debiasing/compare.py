@@ -23,13 +23,13 @@ from torch import Tensor, nn
 from typer import Option
 
 import mobilebert_models
-from mobilebert_matching.data.datasets import DEV_PAIRS, DataSet, Examples, training_part
 from mobilebert_matching.data.labelled_pairs import LabelledPairs
 from mobilebert_matching.evaluation.pair_evaluation import evaluate
 from mobilebert_matching.evaluation.score_calibration import fit_settings
 from mobilebert_matching.length_bias.bias_audit import load_quartiles
 from mobilebert_matching.length_bias.length_divergence import CATEGORIES
 from mobilebert_matching.length_bias.length_prior import adjusted
+from mobilebert_matching.length_bias.training_sets import DEV_PAIRS, DataSet, Examples, training_part
 from mobilebert_matching.mining.tfidf import mine_pairs
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import write_json

@@ -40,11 +40,10 @@ from mobilebert_training.initialization.cut_vocabulary import (
     with_entries,
     write_cut_tokenizer,
 )
-from mobilebert_training.initialization.pretraining_student import bare_teacher
 from mobilebert_training.initialization.student import inputs_of, start_factored
 from mobilebert_training.pretraining.examples import ExampleRecipe
 from mobilebert_training.pretraining.shards import Corpus
-from mobilebert_training.pretraining.stages import PretrainingPlan, pretrained, start
+from mobilebert_training.pretraining.stages import PretrainingPlan, bare_teacher, pretrained, start
 from mobilebert_training.pretraining.strategies import strategy
 from mobilebert_training.run_directory import values_hash, weights_hash
 from mobilebert_training.training_config import TrainingConfig

@@ -20,10 +20,16 @@ import torch
 from scipy.special import softmax
 from typer import BadParameter, Option
 
-from mobilebert_matching.data.datasets import DEV_PAIRS, TRAIN_SETS, Examples, TrainSet, training_part
 from mobilebert_matching.evaluation import metrics
 from mobilebert_matching.evaluation.confidence_intervals import RESAMPLES, classification_intervals
 from mobilebert_matching.length_bias.length_divergence import CATEGORIES
+from mobilebert_matching.length_bias.training_sets import (
+    DEV_PAIRS,
+    TRAIN_SETS,
+    Examples,
+    TrainSet,
+    training_part,
+)
 from mobilebert_training.finetuning.fit_matcher import fit, loop_config
 from studies.common.paper_data import PAPER_DATA, held_out_parts, paper_data
 from studies.common.records import recorded

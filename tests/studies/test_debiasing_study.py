@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pytest
 
-from mobilebert_matching.data.datasets import find_data
 from mobilebert_matching.length_bias.length_divergence import pairwise
+from mobilebert_matching.length_bias.training_sets import find_data
 from mobilebert_matching.mining.tfidf import mine_pairs
 from mobilebert_runtime.errors import OptionError
 from mobilebert_training.training_config import ResumeError

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mobilebert_matching.data.datasets import Examples
 from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.length_bias.training_sets import Examples
 from mobilebert_runtime.errors import DataError
 from studies.common import script
 from studies.common.paper_data import held_out_parts, paper_data

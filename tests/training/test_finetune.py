@@ -10,7 +10,8 @@ from sklearn.metrics import accuracy_score, f1_score
 
 import mobilebert_models
 from mobilebert_export.command_line.commands.training.finetune import finetune as command
-from mobilebert_matching.data.glue import TASKS, find_task, read_task, task_figures
+from mobilebert_matching.data.glue import TASKS, find_task, read_task
+from mobilebert_matching.evaluation.glue_metrics import task_figures
 from mobilebert_models import EncoderConfig, build, load_pretrained, save_pretrained
 from mobilebert_runtime.errors import DataError, OptionError, OutputError
 from mobilebert_training.finetuning.hyperparameter_search import Cell, grid, search

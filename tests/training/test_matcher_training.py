@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 import mobilebert_models
 from mobilebert_export.command_line.program import main
-from mobilebert_matching.data.datasets import find_data, training_part
+from mobilebert_matching.length_bias.training_sets import find_data, training_part
 from mobilebert_models import EncoderConfig, ModelError
 from mobilebert_training.batches import LengthBuckets
 from mobilebert_training.finetuning.fit_matcher import fit, loop_config, settings_of

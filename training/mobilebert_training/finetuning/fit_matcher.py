@@ -13,8 +13,8 @@ from scipy.special import log_softmax
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mobilebert_matching.data.datasets import Examples
 from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.length_bias.training_sets import Examples
 from mobilebert_models import MatcherSettings
 from mobilebert_runtime.tokenizer import Pair
 from mobilebert_training.batches import Batch, LengthBuckets
