@@ -23,11 +23,9 @@ from android_bench.measuring.latency import (
     name_candidates,
     with_slowdown,
 )
-from android_bench.measuring.latency_record import Record, check_architecture
+from android_bench.measuring.latency_record import ARM_CORES, Record, check_architecture
 from android_bench.measuring.rounds import Candidate
 from android_bench.measuring.sample_pairs import PAIRS
-from android_bench.profiling import arm_instructions
-from android_bench.profiling.emulation import PROCESSORS
 from mobilebert_runtime.errors import CheckError
 
 MIN_SESSIONS = 7
@@ -283,8 +281,8 @@ LIMITS: tuple[tuple[str, Callable[[dict[str, Any]], float | None], float, bool],
     ("multiply–accumulates", lambda facts: facts.get("macs"), 0.01, True),
     ("instructions per inference", _instructions, 0.02, True),
     *(
-        (f"instructions per inference on {PROCESSORS[name].name}", _arm_instructions(name), 0.02, True)
-        for name in arm_instructions.PROCESSORS
+        (f"instructions per inference on {core}", _arm_instructions(name), 0.02, True)
+        for name, core in ARM_CORES.items()
     ),
     ("share of operators in XNNPACK", _delegated_share, 0.01, False),
 )

@@ -11,13 +11,15 @@ from typing import Any
 from android_bench.measuring.external_model import describe
 from android_bench.measuring.latency import BenchError, Comparison
 from android_bench.measuring.model_facts import model_facts
-from android_bench.profiling import arm_instructions, emulation
 from android_bench.profiling.instructions import count_instructions
 from android_bench.profiling.operator_profile import profile
+from mobilebert_runtime.errors import ToolError
 
 FORMAT = 1
 # Where instructions are counted: on this processor, or on Arm cores in emulation.
 ARCHITECTURES = HERE, ARM64 = "here", "arm64"
+# The gate's: an efficiency core that has dot products, and a core that has int8 matrix products.
+ARM_CORES = {"cortex-a55": "Cortex-A55", "cortex-a710": "Cortex-A710"}
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,21 @@ def check_architecture(architecture: str, folders: Iterable[Path]) -> None:
 
     Raises:
         BenchError: an unknown architecture.
-        ToolError: the emulator or the Arm programs are not there.
+        ToolError: the emulator or the Arm programs are not there, as in an installed package.
     """
     if architecture not in ARCHITECTURES:
         raise BenchError(f"architecture {architecture!r} is none of {', '.join(ARCHITECTURES)}")
     if architecture == ARM64:
+        try:
+            from android_bench.emulation import emulator
+        except ModuleNotFoundError:
+            raise ToolError(
+                f"--arch {ARM64}: the emulator is no part of the installed package; run it in a checkout of "
+                "the project, after `make android-tools`"
+            ) from None
         for target in {describe(folder).target for folder in folders}:
-            for name in arm_instructions.PROCESSORS:
-                emulation.python(emulation.processor(name), target, ())
+            for name in ARM_CORES:
+                emulator.python(emulator.processor(name), target, ())
 
 
 def _facts(folder: Path, architecture: str | None) -> dict[str, Any]:
@@ -103,9 +112,11 @@ def _facts(folder: Path, architecture: str | None) -> dict[str, Any]:
     if architecture == HERE:
         facts["instructions"] = count_instructions(folder).to_json()
     elif architecture == ARM64:
+        from android_bench.emulation import arm_instructions, emulator
+
         facts["arm_instructions"] = {
-            name: arm_instructions.count_instructions(folder, emulation.processor(name)).to_json()
-            for name in arm_instructions.PROCESSORS
+            name: arm_instructions.count_instructions(folder, emulator.processor(name)).to_json()
+            for name in ARM_CORES
         }
     return facts
 

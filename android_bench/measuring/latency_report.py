@@ -1,7 +1,6 @@
-"""Bench records and gate verdicts as files: JSON with every sample, a Markdown page, a PNG of the samples."""
+"""Bench records as files: JSON with every sample, a Markdown page, a PNG of the samples."""
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -9,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from android_bench.gate.verdict import Timing, Verdict
 from android_bench.measuring.latency import BenchError
 from android_bench.measuring.latency_record import Record
-from android_bench.measuring.statistics import EFFECT_LIMIT
+from mobilebert_runtime.files import replacing
 
 COLUMNS = (
     "",
@@ -36,20 +34,6 @@ def write_bench(record: Record, stem: Path, *, force: bool = False) -> list[Path
     )
 
 
-def write_gate(record: Record, verdict: Verdict, stem: Path, *, force: bool = False) -> list[Path]:
-    """Write a gate run: its verdict beside the record it judged."""
-    data = {**record.to_json(), "gate": verdict.to_json()}
-    page = gate_markdown(verdict) + "\n" + bench_markdown(record)
-    return write_files(stem, data, page, lambda path: plot(record, path), force=force)
-
-
-def write_self_test(result: dict[str, Any], stem: Path, *, force: bool = False) -> list[Path]:
-    """Write what `gate.self_test` found."""
-    return write_files(
-        stem, result, self_test_markdown(result), lambda path: plot_self_test(result, path), force=force
-    )
-
-
 def write_files(
     stem: Path, data: dict[str, Any], page: str, draw: Callable[[Path], None], *, force: bool
 ) -> list[Path]:
@@ -61,20 +45,13 @@ def write_files(
     check_free(stem, force=force)
     json_path, page_path, picture = _paths(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
-
-    def put(path: Path, fill: Callable[[Path], object]) -> None:
-        building = path.with_name(f".{os.getpid()}-{path.name}")
-        try:
-            fill(building)
-            building.replace(path)
-        finally:
-            building.unlink(missing_ok=True)
-
-    put(picture, draw)
-    put(page_path, lambda path: path.write_text(page, encoding="utf-8"))
     # Lists of numbers on one line each: a record has thousands.
     text = re.sub(r"\[[-\d.,\s]+\]", lambda found: re.sub(r"\s+", " ", found[0]), json.dumps(data, indent=1))
-    put(json_path, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+    with replacing(picture, force=True) as partial:
+        draw(partial)
+    for path, content in ((page_path, page), (json_path, text + "\n")):
+        with replacing(path, force=True) as partial:
+            partial.write_text(content, encoding="utf-8")
     return [json_path, page_path, picture]
 
 
@@ -118,44 +95,11 @@ def bench_markdown(record: Record) -> str:
         f"{machine['architecture']}, {machine['system']} {machine['kernel']}; {' '.join(machine['flags'])}"
         f"{'; hidden: ' + ' '.join(hidden) if (hidden := machine.get('hidden_flags')) else ''}."
     )
-    lines = ["# Latency", "", how, "", *_table(COLUMNS, bench_rows(record)), legend, ""]
-    lines += _table(FACT_COLUMNS, _fact_rows(record, runtimes))
+    lines = ["# Latency", "", how, "", *table(COLUMNS, bench_rows(record)), legend, ""]
+    lines += table(FACT_COLUMNS, _fact_rows(record, runtimes))
     return "\n".join(
         [*lines, where, "", *_trouble_lines(record), *_profile_lines(record), *_kernel_lines(record)]
     )
-
-
-def gate_markdown(verdict: Verdict) -> str:
-    """The verdict first, then its evidence."""
-    lines = [f"# Gate: {verdict.verdict}", "", *(f"- {reason}" for reason in verdict.reasons)]
-    if verdict.reasons:
-        lines.append("")
-    rows = [_timing_row(verdict.timing)] if verdict.timing else []
-    for fact in verdict.facts:
-        change = f"{fact.candidate / fact.base - 1:+.2%}" if fact.base else ""
-        rows.append(
-            (fact.what, f"{fact.base:,}", f"{fact.candidate:,}", change, f"{fact.limit:.0%}", fact.verdict)
-        )
-    return "\n".join([*lines, *_table(("", "base", "candidate", "change", "allowed", ""), rows)])
-
-
-def self_test_markdown(result: dict[str, Any]) -> str:
-    """Each run of the self-test: what was expected, what the gate said."""
-    rows = [
-        (run["title"], run["expected"], run["verdict"], run["change"], "; ".join(run["reasons"]))
-        for run in result["runs"]
-    ]
-    settings, machine = result["settings"], result["machine"]
-    how = (
-        f"`{result['artefact']}` against itself, and against itself with {settings['slowdown']:.0%} of every "
-        f"inference burnt on top; {settings['sessions']} + {settings['sessions']} sessions of "
-        f"{settings['seconds']:g} s, {result['threads']} thread(s), {result['runtime']}. "
-        f"Commit {result['commit']}, {result['date']}. "
-        f"Machine {machine['id']}: {machine['cpu']}, {machine['cores']} cores."
-    )
-    title = f"# Gate self-test: {'as expected' if result['as_expected'] else 'NOT as expected'}"
-    header = ("run", "expected", "verdict", "change", "reasons")
-    return "\n".join([title, "", how, "", *_table(header, rows)])
 
 
 def plot(record: Record, path: Path) -> None:
@@ -183,39 +127,8 @@ def plot(record: Record, path: Path) -> None:
     )
     shares.set(xlabel="ms", ylabel="% of inferences at most", xlim=(low, high), title="distribution")
     shares.legend()
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, format="png")
     plt.close(figure)
-
-
-def plot_self_test(result: dict[str, Any], path: Path) -> None:
-    """Session medians of each run relative to its base's median, base and candidate side by side."""
-    plt = pyplot()
-    figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
-    for position, run in enumerate(result["runs"]):
-        base, candidate = run["medians_ms"]["base"], run["medians_ms"]["candidate"]
-        level = float(np.median(base))
-        for shift, medians, colour in ((-0.12, base, "C0"), (0.12, candidate, "C1")):
-            axis.plot(
-                [position + shift] * len(medians),
-                np.array(medians) / level,
-                "o",
-                ms=4,
-                alpha=0.7,
-                color=colour,
-            )
-    axis.set_xticks(
-        range(len(result["runs"])), [f"{run['title']}\n{run['verdict']}" for run in result["runs"]]
-    )
-    axis.axhline(1, color="grey", lw=0.8)
-    axis.set(ylabel="session median / base's median", title="base (blue) and candidate (orange)")
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-
-
-def _timing_row(timing: Timing) -> tuple[str, ...]:
-    what = f"median ms, {timing.sessions[0]} + {timing.sessions[1]} sessions"
-    limit = f"{EFFECT_LIMIT:.0%}"
-    return what, f"{timing.base_ms:.3f}", f"{timing.candidate_ms:.3f}", str(timing), limit, timing.verdict
 
 
 def _fact_rows(record: Record, runtimes: dict[str, str]) -> Iterable[tuple[str, ...]]:
@@ -263,7 +176,7 @@ def _profile_lines(record: Record) -> list[str]:
         lines += [
             what,
             "",
-            *_table(("operator, as the runtime calls it", "count", "ms", "share"), rows),
+            *table(("operator, as the runtime calls it", "count", "ms", "share"), rows),
         ]
     return lines
 
@@ -278,11 +191,12 @@ def _kernel_lines(record: Record) -> list[str]:
             total = counted["inference"]
             rows = [(kernel, f"{n:,}", f"{n / total:.1%}") for kernel, n in counted["kernels"].items()]
             lines += [f"{name}{where}: {total:,} instructions an inference, by kernel:", ""]
-            lines += _table(("kernel", "instructions", "share"), rows[:10])
+            lines += table(("kernel", "instructions", "share"), rows[:10])
     return lines
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Markdown lines of a table, and an empty one."""
     lines = [f"| {' | '.join(cells)} |" for cells in (header, *rows)]
     return [lines[0], f"|{'---|' * len(header)}", *lines[1:], ""]
 

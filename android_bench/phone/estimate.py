@@ -36,7 +36,7 @@ class Estimate:
             raise BenchError(f"{path}: no estimate of studies.latency.arm_kernels ({error!r})") from None
         return cls(ratios)
 
-    def check(self, quants: Iterable[str]) -> None:
+    def require(self, quants: Iterable[str]) -> None:
         """`BenchError` unless there is one float artefact among these and one that is estimated."""
         given = list(quants)
         if given.count("none") != 1 or not {"int8", "dynamic"} & set(given):

@@ -1,9 +1,8 @@
 """A device run for people (Markdown) and for programs (JSON), and the samples drawn."""
 
-import json
 from pathlib import Path
 
-from android_bench.measuring.latency_report import bench_markdown, plot
+from android_bench.measuring.latency_report import bench_markdown, plot, write_files
 from android_bench.phone import sustained
 from android_bench.phone.androidx import to_json
 from android_bench.phone.condition import THERMAL, Condition
@@ -43,20 +42,9 @@ def _quants(run: PhoneRun) -> dict[str, str]:
 
 
 def write(run: PhoneRun, stem: Path, estimate: Estimate | None = None) -> list[Path]:
-    """Write stem.json, stem.md and stem.png, each under a temporary name first."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    document = json.dumps(to_json(run), indent=1, ensure_ascii=False) + "\n"
-    written = []
-    for suffix, text in ((".json", document), (".md", markdown(run, estimate)), (".png", None)):
-        path = stem.with_name(stem.name + suffix)
-        part = path.with_name(f".part-{path.name}")
-        if text is None:
-            plot(run.record, part)
-        else:
-            part.write_text(text, encoding="utf-8")
-        part.rename(path)
-        written.append(path)
-    return written
+    """Write stem.json, stem.md and stem.png; files that are there are replaced."""
+    page = markdown(run, estimate)
+    return write_files(stem, to_json(run), page, lambda path: plot(run.record, path), force=True)
 
 
 def _battery(condition: Condition) -> str:

@@ -8,8 +8,8 @@ are given beside.
 
 import importlib.metadata
 import json
+import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,7 +24,7 @@ import numpy as np
 
 from android_bench.measuring.external_model import describe
 from android_bench.measuring.latency import Inputs, encode
-from android_bench.measuring.rounds import MeasurementError
+from android_bench.measuring.rounds import run_program
 from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_runtime.backends import onnx_options
 
@@ -68,7 +68,7 @@ def profile(folder: Path, threads: int = 1, inputs: Inputs = PAIRS) -> Profile:
         MeasurementError: the runtime could not be profiled; the message says why.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        arrays = Path(scratch) / "inputs.npz"
+        arrays, answer = Path(scratch) / "inputs.npz", Path(scratch) / "profile.json"
         np.savez(arrays, **encode(folder, inputs))  # type: ignore[arg-type]
         command = [
             sys.executable,
@@ -77,21 +77,10 @@ def profile(folder: Path, threads: int = 1, inputs: Inputs = PAIRS) -> Profile:
             "android_bench.profiling.operator_profile",
             str(folder.resolve()),
             str(arrays),
+            str(threads),
+            str(answer),
         ]
-        answer = Path(scratch) / "profile.json"
-        try:
-            worker = subprocess.run(
-                [*command, str(threads), str(answer)],
-                capture_output=True,
-                text=True,
-                timeout=LIMIT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise MeasurementError(f"{folder}: no profile within {LIMIT_S:.0f} s") from None
-        if worker.returncode:
-            said = worker.stderr.strip().splitlines() or ["nothing on standard error"]
-            raise MeasurementError(f"{folder}: its profile stopped with {worker.returncode}: {said[-1]}")
+        run_program(command, os.environ, f"{folder}: its profile", LIMIT_S)
         found = json.loads(answer.read_text(encoding="utf-8"))
     return Profile(**{**found, "rows": tuple(Row(**row) for row in found["rows"])})
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from mobilebert_matching.data.pairs import read_texts, text_fault
+from mobilebert_matching.data.pairs import read_text_pairs, text_fault
 from mobilebert_matching.data.table_files import Problem, Reason, open_table
 from mobilebert_runtime.errors import DataError, OptionError
 
@@ -35,7 +35,7 @@ def read_file(path: Path, texts: int, text_a: str | None, text_b: str | None) ->
     if str(path) == "-":
         return _standard_input(texts)
     if texts == 2:
-        return list(read_texts(path, text_a, text_b))
+        return list(read_text_pairs(path, text_a, text_b))
     table = open_table(path)
     name = text_a or next((one for one in KNOWN_TEXTS if one in table.columns), None)
     if name is None and len(table.columns) == 1:

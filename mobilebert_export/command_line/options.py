@@ -288,7 +288,6 @@ TOKENIZER_FOLDER = OutputFolder(replaces="tokenizer.json")
 
 COUNT = Number(1, 10**9)
 COUNT_OR_NONE = Number(0, 10**9)
-BUDGET = Number(1, 10**15)  # parameters, FLOPs
 BATCH = Number(1, 65_536)
 TOKENS = Number(1, 65_536)
 PROCESSES = Number(0, 256)

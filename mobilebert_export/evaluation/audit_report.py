@@ -9,7 +9,7 @@ from typing import Any
 from mobilebert_export import samples
 from mobilebert_export.pipeline.loading import LoadedModel, load_model, load_source
 from mobilebert_quantize.calibration_data import encode_calibration
-from mobilebert_quantize.product_audit import Audit, audit
+from mobilebert_quantize.product_audit import ProductAudit, audit_products
 from mobilebert_quantize.recipes import Recipe, find_recipe
 from mobilebert_runtime.card import CARD_FILE, CLASSIFICATION, check_checksums, read_card, read_recipe
 from mobilebert_runtime.errors import OptionError, OutputError
@@ -31,8 +31,8 @@ def audit_matcher(
     seq_len: int,
     out: Path,
     force: bool,
-) -> tuple[str, Recipe, Audit]:
-    """Audit the network of a model directory, or the one that an artefact was made from.
+) -> tuple[str, Recipe, ProductAudit]:
+    """ProductAudit the network of a model directory, or the one that an artefact was made from.
 
     Args:
         matcher: "shipped", a model directory or an artefact folder.
@@ -69,7 +69,7 @@ def audit_matcher(
     pairs = list(texts if texts is not None else samples.calibration_pairs())
     pairs = pairs[:: max(1, len(pairs) // limit)][:limit]
     encoded = encode_calibration(pairs, loaded.tokenizer, seq_len)
-    return loaded.source["name"], recipe, audit(loaded.network, encoded, recipe)
+    return loaded.source["name"], recipe, audit_products(loaded.network, encoded, recipe)
 
 
 def _load_classifier(matcher: str) -> LoadedModel:
@@ -88,7 +88,7 @@ def check_free(out: Path, *, force: bool) -> None:
         raise OutputError(f"{out / there[0]}: exists already; choose another --out or add --force")
 
 
-def write_audit(out: Path, name: str, recipe: Recipe, found: Audit, *, force: bool) -> None:
+def write_audit(out: Path, name: str, recipe: Recipe, found: ProductAudit, *, force: bool) -> None:
     """Write audit.json and audit.png into a folder, which is made where it is missing."""
     check_free(out, force=force)
     out.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def write_audit(out: Path, name: str, recipe: Recipe, found: Audit, *, force: bo
         draw(found, f"{name}, {recipe.name}: one product in integers at a time", partial)
 
 
-def draw(found: Audit, title: str, out: Path) -> None:
+def draw(found: ProductAudit, title: str, out: Path) -> None:
     """A bar per product, the most harmful on top: rms Δlogit when it alone is quantised."""
     import matplotlib as mpl
 
@@ -127,7 +127,7 @@ def weakest(tensors: Sequence[Any]) -> tuple[str, float | None]:
     return worst.role, worst.sqnr_db
 
 
-def print_audit(found: Audit, console: Any) -> None:
+def print_audit(found: ProductAudit, console: Any) -> None:
     """The ten most harmful products as a table."""
     from rich.table import Table
 

@@ -36,7 +36,7 @@ from mobilebert_export.verification.accuracy_budget import (
 from mobilebert_export.verification.artefact_check import ArtefactCheck, Checked
 from mobilebert_export.verification.network_outputs import Text, network_inputs
 from mobilebert_matching.data.labelled_pairs import LabelledPairs
-from mobilebert_matching.data.pairs import read_texts
+from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_quantize.calibration_data import encode_calibration
 from mobilebert_quantize.product_noise import ProductForm
 from mobilebert_quantize.recipes import Recipe
@@ -107,7 +107,7 @@ def read_inputs(request: ExportRequest, asked: Recipe) -> ExportInputs:
     """Load the model and encode the calibration pairs; a `UserError` where they do not fit the request."""
     given = None
     if request.calibration is not None:
-        given = read_texts(request.calibration, request.text_a, request.text_b)
+        given = read_text_pairs(request.calibration, request.text_a, request.text_b)
     model = load_model(request.model, task=request.task, texts=request.texts, positive=request.positive)
     check_word_bits(request, model.network)
     card = artefact_card(request, model, asked)

@@ -8,7 +8,7 @@ calibrates; the other two thirds verify.
 from pathlib import Path
 
 from mobilebert_export.samples.recombined import recombined
-from mobilebert_matching.data.pairs import read_texts
+from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_runtime.card import QUESTION_ANSWERING
 
 SAMPLES = Path(__file__).parent / "pairs.tsv"
@@ -19,7 +19,7 @@ SHORT = 40
 
 def calibration_pairs() -> list[tuple[str, str]]:
     """Rows 0, 3, 6, …: what activation ranges are measured on unless the user gives a file."""
-    return read_texts(SAMPLES)[::CALIBRATION_EVERY]
+    return read_text_pairs(SAMPLES)[::CALIBRATION_EVERY]
 
 
 def calibration_texts(task: str, texts: int) -> list[tuple[str, str]] | list[str]:
@@ -52,7 +52,7 @@ def _singles(pairs: list[tuple[str, str]]) -> list[str]:
 
 def verification_pairs() -> list[tuple[str, str]]:
     """All other rows, more than 200: what an artefact is compared with its PyTorch model on."""
-    return [pair for row, pair in enumerate(read_texts(SAMPLES)) if row % CALIBRATION_EVERY]
+    return [pair for row, pair in enumerate(read_text_pairs(SAMPLES)) if row % CALIBRATION_EVERY]
 
 
 def generated_pairs(count: int) -> list[tuple[str, str]]:

@@ -146,11 +146,11 @@ def products_by_harm(
     """
     if not recipe.static_ranges:
         return []
-    from mobilebert_quantize.product_audit import audit
+    from mobilebert_quantize.product_audit import audit_products
 
     step_size = max(1, len(calibration["input_ids"]) // AUDIT_PAIRS)
     some = {name: values[::step_size][:AUDIT_PAIRS] for name, values in calibration.items()}
-    found = audit(network, some, recipe)
+    found = audit_products(network, some, recipe)
     if recipe.target == "tflite":
         from mobilebert_quantize.tflite.int8 import product_widths
     else:

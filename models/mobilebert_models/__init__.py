@@ -2,6 +2,7 @@
 
 from mobilebert_models.config import EncoderConfig
 from mobilebert_models.inventory import inventory
+from mobilebert_models.loading.embedders import load_embedder
 from mobilebert_models.loading.matcher_settings import MatcherSettings
 from mobilebert_models.loading.packaged import find_directory, packaged_directory
 from mobilebert_models.loading.pretrained import (
@@ -23,7 +24,7 @@ from mobilebert_models.networks.heads import (
     TokenClassifier,
     build,
 )
-from mobilebert_models.networks.sentence_embedder import SentenceEmbedder, load_embedder
+from mobilebert_models.networks.sentence_embedder import SentenceEmbedder
 from mobilebert_models.presets import PRESETS, preset
 from mobilebert_runtime.errors import ModelError
 

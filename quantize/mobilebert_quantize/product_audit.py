@@ -56,7 +56,7 @@ class ProductLoss:
 
 
 @dataclass(frozen=True)
-class Audit:
+class ProductAudit:
     """The products a recipe quantises, in order of computation, and the error of quantising all of them."""
 
     products: tuple[ProductLoss, ...]
@@ -74,7 +74,7 @@ class Audit:
         return asdict(self) | {"products": [product.to_json() for product in self.worst_first()]}
 
 
-def audit(model: nn.Module, encoded: Mapping[str, np.ndarray], recipe: Recipe) -> Audit:
+def audit_products(model: nn.Module, encoded: Mapping[str, np.ndarray], recipe: Recipe) -> ProductAudit:
     """Quantise one product at a time and compare the logits with the float network's.
 
     Ranges are the true extremes over the same pairs, as in the recipes with static ranges.
@@ -104,7 +104,7 @@ def audit(model: nn.Module, encoded: Mapping[str, np.ndarray], recipe: Recipe) -
             ProductLoss(number, call.name, call.kind, call.width, call.losses, *quantised(number))
             for number, call in calls.items()
         )
-        return Audit(products, *quantised(*calls), len(inputs[0]), len(survey.calls))
+        return ProductAudit(products, *quantised(*calls), len(inputs[0]), len(survey.calls))
 
 
 def _logits(model: nn.Module, inputs: Sequence[Tensor]) -> Tensor:

@@ -306,12 +306,3 @@ def find_recipe(target: str, quant: str) -> Recipe:
         has = ", ".join(recipe.quant for recipe in RECIPES.values() if recipe.target == target)
         raise OptionError(f"--quant {quant}: --target {target} has no such recipe, only {has}")
     return RECIPES[f"{target}-{quant}"]
-
-
-def find_variant(name: str) -> Recipe:
-    """A recipe that is tried where another fails, by its name.
-
-    Raises:
-        KeyError: no such variant.
-    """
-    return {recipe.name: recipe for tried in FALLBACKS.values() for recipe in tried}[name]

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.encoded_pairs import padded
-from mobilebert_training.numerics import generator
 from recipes.general_matchers.noise import Misspeller
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.teachers import MAX_LENGTH
 from recipes.general_matchers.trunk import held
 

@@ -9,9 +9,9 @@ import numpy as np
 from mobilebert_models.networks.layers import Encoder
 from mobilebert_quantize.weight_rounding import FOUR, round_weights
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.trainable_grids import Layers, linear_layers
 from recipes.general_matchers.heads import with_head
 from recipes.general_matchers.teachers import MAX_LENGTH
+from recipes.general_matchers.trainable_grids import Layers, linear_layers
 
 
 def in_four_bits(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], layers: Layers) -> Encoder:

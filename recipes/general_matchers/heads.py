@@ -16,7 +16,7 @@ from mobilebert_models.networks.layers import Encoder
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.encoded_pairs import collator
 from mobilebert_training.inference import batches_by_length
-from mobilebert_training.numerics import fast_products
+from recipes.general_matchers.numerics import fast_products
 from recipes.general_matchers.teachers import MAX_LENGTH
 
 TEXTS_AT_ONCE = 64

@@ -34,7 +34,6 @@ from mobilebert_models import find_directory, preset
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError, OutputError, ToolError
 from mobilebert_runtime.files import file_sha256, replacing, write_json
-from mobilebert_training.trainable_grids import Layers
 from recipes.general_matchers.four_bit_weights import in_four_bits
 from recipes.general_matchers.mine import write_neighbours
 from recipes.general_matchers.spelling import corpus_pieces, frequent_words, known_beside, write_words
@@ -43,7 +42,7 @@ from recipes.general_matchers.teachers import (
     check_mpnet,
     load_minilm,
     load_mpnet,
-    read_texts,
+    read_text_column,
     shards_are_complete,
     vectors,
     write_shards,
@@ -63,8 +62,9 @@ from recipes.general_matchers.train_head import (
     Weights,
     write_matcher,
 )
-from recipes.general_matchers.train_students import StudentConfig, TrainingConfig, train_students
+from recipes.general_matchers.train_students import StudentConfig, TrunkTraining, train_students
 from recipes.general_matchers.train_trunk import TrunkConfig, train_trunk
+from recipes.general_matchers.trainable_grids import Layers
 from recipes.general_matchers.trunk import held
 
 RECORD = "general.json"  # what a folder was begun with
@@ -105,7 +105,7 @@ class GeneralRecipe:
     penalty: float = 1.0  # share of the trained penalty of nearly equal texts
 
 
-RECIPES = {
+MATCHER_RECIPES = {
     "matcher-open-m": GeneralRecipe(four_bits="feed-forward", rate=1.5e-4, on_the_fly_rate=3e-4, minilm=0.4),
     "matcher-open-s": GeneralRecipe(
         four_bits="all",
@@ -159,7 +159,7 @@ def make_general(config: GeneralConfig, console: Console) -> None:
         OutputError: the folder holds another run.
         VerificationError: an artefact does not agree with its model.
     """
-    exports = check(config)
+    exports = checked_exports(config)
     torch.set_num_threads(config.threads)
     texts = read_by_teachers(config, console)
     console.print(f"{len(texts):,} texts, read by {' and '.join(teachers(config))}")
@@ -170,7 +170,7 @@ def make_general(config: GeneralConfig, console: Console) -> None:
         make(name, config, request, console)
 
 
-def check(config: GeneralConfig) -> dict[str, ExportRequest]:
+def checked_exports(config: GeneralConfig) -> dict[str, ExportRequest]:
     """The export of each matcher to make, after checking all that can be checked before the work.
 
     Raises:
@@ -200,8 +200,8 @@ def check(config: GeneralConfig) -> dict[str, ExportRequest]:
 
 def request_of(config: GeneralConfig, name: str) -> ExportRequest:
     """The export of one matcher, checked."""
-    if name not in RECIPES:
-        raise OptionError(f"matcher {name!r} is unknown; expected one of {', '.join(RECIPES)}")
+    if name not in MATCHER_RECIPES:
+        raise OptionError(f"matcher {name!r} is unknown; expected one of {', '.join(MATCHER_RECIPES)}")
     request = ExportRequest(
         out=config.out / f"{name}-{config.quant}",
         model=str(config.out / name / "model"),
@@ -245,7 +245,7 @@ def read_by_teachers(config: GeneralConfig, console: Console) -> list[str]:
         write = write_texts if config.data.is_dir() else write_own_texts
         facts = write(config.data, cache, given["most_texts"])
         write_json(record, given | {"texts": facts})
-    texts = read_texts(cache / "texts.tsv")
+    texts = read_text_column(cache / "texts.tsv")
     loaders: dict[str, Callable[[], Encode]] = {"minilm": load_minilm}
     if config.teacher is not None:
         loaders["mpnet"] = partial(load_mpnet, config.teacher)
@@ -274,7 +274,7 @@ def words_of(data: Path, texts: list[str]) -> list[str]:
 
 def make(name: str, config: GeneralConfig, request: ExportRequest, console: Console) -> None:
     """Trunk, head, artefact and record of one matcher, as far as they are not there."""
-    recipe, cache = RECIPES[name], config.out / "cache"
+    recipe, cache = MATCHER_RECIPES[name], config.out / "cache"
     data = config.data / "data" if config.data.is_dir() else None
     model, both = Path(request.model), config.teacher is not None
     run = students(config) / name if config.on_the_fly else config.out / name / "trunk"
@@ -345,8 +345,8 @@ def train_on_the_fly(config: GeneralConfig, names: list[str], texts: list[str], 
                 write_sentences(config.data, file, QUICK_TEXTS if few else SENTENCES)
             else:
                 file.write_text("\n".join(texts[held(len(texts)) :]), encoding="utf-8")
-    recipes = {name: RECIPES[name] for name in names}
-    training = TrainingConfig(
+    recipes = {name: MATCHER_RECIPES[name] for name in names}
+    training = TrunkTraining(
         out=students(config),
         cache=cache,
         sentences=sentences,

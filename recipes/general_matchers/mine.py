@@ -9,7 +9,7 @@ import numpy as np
 
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.files import save_array
-from recipes.general_matchers.teachers import load_shards, read_texts
+from recipes.general_matchers.teachers import load_shards, read_text_column
 from recipes.general_matchers.trunk import Targets, held, mapped
 
 RANKS = 30
@@ -34,7 +34,7 @@ def write_neighbours(cache: Path, teacher: str, ranks: int = RANKS, cells: int =
         import faiss
     except ImportError as error:
         raise ToolError("faiss is missing; run `pip install faiss-cpu==1.15.1` first") from error
-    count = len(read_texts(cache / "texts.tsv"))
+    count = len(read_text_column(cache / "texts.tsv"))
     vectors, there = load_shards(cache / teacher, count)
     rows = np.flatnonzero(there)
     rows = rows[rows >= held(count)]

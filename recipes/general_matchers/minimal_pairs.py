@@ -10,7 +10,6 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mobilebert_training.numerics import generator
 from recipes.general_matchers.minimal_pair_templates import (
     ACTS,
     CHANGED,
@@ -21,6 +20,7 @@ from recipes.general_matchers.minimal_pair_templates import (
     REWRITTEN,
     THINGS,
 )
+from recipes.general_matchers.numerics import generator
 
 DIFFERENT = ("number", "name", "negation", "before_after", "swapped_roles")
 SAME = ("synonym", "word_order")

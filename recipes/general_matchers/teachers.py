@@ -24,7 +24,7 @@ from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import file_sha256, save_array
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.encoded_pairs import padded
-from mobilebert_training.numerics import device, fast_products, moved
+from recipes.general_matchers.numerics import device, fast_products, moved
 
 MAX_LENGTH = 64
 SHARD = 4096
@@ -116,7 +116,7 @@ def check_artefact(artefact: Embedder, encode: Encode, texts: Sequence[str]) -> 
         raise ModelError(f"the artefact's vectors are at a cosine of {cosines.min():.3f} to the teacher's")
 
 
-def read_texts(path: Path) -> list[str]:
+def read_text_column(path: Path) -> list[str]:
     """The `text` column."""
     return [text for _, text in _lines(path)]
 

@@ -17,9 +17,9 @@ from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import generator
 from recipes.general_matchers.batches import LONG_SHARE
 from recipes.general_matchers.noise import Misspeller
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.phrase_questions import PhraseQuestions
 from recipes.general_matchers.teachers import read
 

@@ -16,8 +16,8 @@ from typing import Any
 from mobilebert_matching.mining.job import read_texts
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import write_json
-from mobilebert_training.numerics import generator
 from recipes.general_matchers.noise import MISSPELLINGS
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.rules import caption, headline, rule_question
 
 SEED = 20261122

@@ -29,7 +29,6 @@ from mobilebert_models.networks.embedding_matcher import NONE, AlignmentHead, Em
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import generator
 from recipes.general_matchers.development import SETS, agreement, dev_pairs
 from recipes.general_matchers.edits import edited
 from recipes.general_matchers.heads import (
@@ -44,7 +43,8 @@ from recipes.general_matchers.heads import (
 )
 from recipes.general_matchers.minimal_pairs import generate
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
-from recipes.general_matchers.teachers import MAX_LENGTH, load_shards, read_texts
+from recipes.general_matchers.numerics import generator
+from recipes.general_matchers.teachers import MAX_LENGTH, load_shards, read_text_column
 from recipes.general_matchers.trunk import held
 
 # A teacher's cosine at which two texts are as likely to say the same as not, and how sharply.
@@ -190,7 +190,7 @@ def training_pairs(config: HeadConfig) -> TrainingPairs:
     """Made, edited and mined pairs, some of these misspelt, and texts beside their own misspelling."""
     made, seed = config.made, config.seed
     draw, misspell = generator(seed), Misspeller(config.data / MISSPELLINGS if config.data else None)
-    texts = read_texts(config.cache / "texts.tsv")
+    texts = read_text_column(config.cache / "texts.tsv")
     natural = texts[held(len(texts)) :][:EDITED]
     by_rule = [*generate("train", made, seed), *edited(natural, made, seed)]
     pairs = [(pair.left, pair.right) for pair in by_rule]

@@ -25,22 +25,13 @@ from mobilebert_models import EncoderConfig, load_pretrained, save_pretrained
 from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.checkpoint import save_whole
-from mobilebert_training.numerics import device, moved
-from mobilebert_training.trainable_grids import (
-    Layers,
-    begin_rounding,
-    is_rounding,
-    linear_layers,
-    make_ordinary,
-    make_trainable,
-)
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import device, moved
 from recipes.general_matchers.phrase_questions import PhraseQuestions, read_words
 from recipes.general_matchers.prune import prune
 from recipes.general_matchers.stages import note, rate_at
-from recipes.general_matchers.teachers import read_sources
-from recipes.general_matchers.teachers import read_texts as read_column
+from recipes.general_matchers.teachers import read_sources, read_text_column
 from recipes.general_matchers.text_stream import Batch, TextStream
 from recipes.general_matchers.train_trunk import (
     ASKED,
@@ -48,6 +39,14 @@ from recipes.general_matchers.train_trunk import (
     counted,
     looked_at,
     teacher_with_vocabulary,
+)
+from recipes.general_matchers.trainable_grids import (
+    Layers,
+    begin_rounding,
+    is_rounding,
+    linear_layers,
+    make_ordinary,
+    make_trainable,
 )
 from recipes.general_matchers.trunk import embed, fit_target_map, held, sentence_vectors, vector_losses
 
@@ -77,7 +76,7 @@ class StudentConfig:
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrunkTraining:
     """Who learns from whom, of what texts, for how long."""
 
     out: Path  # folder of the run; an interrupted run there is taken up again
@@ -231,7 +230,7 @@ def on_device_products() -> torch.autocast:
     return torch.autocast(device().type, torch.bfloat16, enabled=device().type == "cuda")
 
 
-def train_students(config: TrainingConfig, progress: Callable[[str], None] = lambda _: None) -> None:
+def train_students(config: TrunkTraining, progress: Callable[[str], None] = lambda _: None) -> None:
     """Train for what is left of the budget, and write OUT/NAME/trunk of every student.
 
     Args:
@@ -245,7 +244,7 @@ def train_students(config: TrainingConfig, progress: Callable[[str], None] = lam
     words = read_words(config.words) if config.words else None
     torch.manual_seed(config.seed)
     torch.backends.cuda.matmul.allow_tf32 = True
-    texts = read_column(config.cache / "texts.tsv")
+    texts = read_text_column(config.cache / "texts.tsv")
     students = [student.make(config.out, texts, config.seed) for student in config.students]
     progress(f"{len(students)} students are there")
     used, step = _take_up(config.out, students)
@@ -256,7 +255,7 @@ def train_students(config: TrainingConfig, progress: Callable[[str], None] = lam
 
 
 def _train(
-    config: TrainingConfig,
+    config: TrunkTraining,
     students: list[Student],
     texts: list[str],
     words: Mapping[str, float] | None,

@@ -36,13 +36,13 @@ from mobilebert_training.initialization.cut_vocabulary import (
     with_entries,
     write_cut_tokenizer,
 )
-from mobilebert_training.numerics import fast_products, generator
 from recipes.general_matchers.batches import WINDOW, TrainingTexts, near_texts, window
 from recipes.general_matchers.development import development_figures
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import fast_products, generator
 from recipes.general_matchers.prune import prune
 from recipes.general_matchers.stages import Draw, Loss, Run, Settings, run_stage
-from recipes.general_matchers.teachers import read_sources, read_texts
+from recipes.general_matchers.teachers import read_sources, read_text_column
 from recipes.general_matchers.trunk import Targets, embed, sentence_vectors, transfer_loss, vector_loss
 
 STAGES = ("joint", "vectors")
@@ -89,7 +89,7 @@ def train_trunk(
         progress: called with each line of the record.
     """
     torch.set_num_threads(config.threads)
-    texts, shape = read_texts(config.cache / "texts.tsv"), preset(config.arch)
+    texts, shape = read_text_column(config.cache / "texts.tsv"), preset(config.arch)
     out, seed = config.out, config.seed
     misspell = Misspeller(config.data / MISSPELLINGS if config.data else None)
     out.mkdir(parents=True, exist_ok=True)

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mobilebert_matching.data.datasets import TEST_SEED, DataSet, Examples, find_data
+from mobilebert_matching.data.pairs import Columns
 from mobilebert_matching.length_bias.bias_audit import load_quartiles
 from mobilebert_matching.length_bias.debiased_sets import debias
 from mobilebert_matching.length_bias.length_divergence import listwise, pairwise, word_counts
+from mobilebert_matching.length_bias.training_sets import TEST_SEED, DataSet, Examples, find_data
 from mobilebert_runtime.errors import DataError
 
 # Name → column of the query key (None: pairs), and whether dev.tsv is for development.
@@ -64,14 +65,16 @@ def held_out_parts(data: DataSet) -> list[HeldOut]:
         DataError: a file cannot be read.
     """
     group = data.group
-    quartiles = load_quartiles(data.file("train"), data.mode, group=group)
+    quartiles = load_quartiles(data.file("train"), data.mode, Columns(group=group))
     parts = []
     for prefix, name in TESTS.get(data.name, (("", "test"),)):
         examples, lines = data.read(name)
         divergence = pairwise(*(word_counts(side) for side in zip(*examples.pairs, strict=True)))
         if examples.groups is not None:
             divergence = listwise(divergence, examples.labels, examples.groups)
-        kept = debias(data.file(name), group=group, quartiles_from=data.file("train"), seed=TEST_SEED).keep
+        kept = debias(
+            data.file(name), Columns(group=group), quartiles_from=data.file("train"), seed=TEST_SEED
+        ).keep
         adversarial = np.flatnonzero(np.isin(lines, kept))
         parts.append(HeldOut(prefix, examples, quartiles.category(divergence), adversarial))
     return parts

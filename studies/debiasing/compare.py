@@ -23,13 +23,13 @@ from torch import Tensor, nn
 from typer import Option
 
 import mobilebert_models
-from mobilebert_matching.data.datasets import DEV_PAIRS, DataSet, Examples, training_part
 from mobilebert_matching.data.labelled_pairs import LabelledPairs
 from mobilebert_matching.evaluation.pair_evaluation import evaluate
 from mobilebert_matching.evaluation.score_calibration import fit_settings
 from mobilebert_matching.length_bias.bias_audit import load_quartiles
 from mobilebert_matching.length_bias.length_divergence import CATEGORIES
 from mobilebert_matching.length_bias.length_prior import adjusted
+from mobilebert_matching.length_bias.training_sets import DEV_PAIRS, DataSet, Examples, training_part
 from mobilebert_matching.mining.tfidf import mine_pairs
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import write_json
@@ -37,15 +37,9 @@ from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.batches import Batch, LengthBuckets, Tensors
 from mobilebert_training.distillation.teacher_logits import teacher_logits
 from mobilebert_training.finetuning.encoded_pairs import swap_flags
-from mobilebert_training.finetuning.fit_matcher import TRAINING
+from mobilebert_training.finetuning.fit_matcher import TrainableMatcher
 from mobilebert_training.finetuning.initial_model import start_directory, start_model
-from mobilebert_training.finetuning.matchers import (
-    WORD_NETWORKS,
-    EncoderMatcher,
-    Matcher,
-    build_matcher,
-    load_matcher,
-)
+from mobilebert_training.finetuning.matchers import EncoderMatcher
 from mobilebert_training.trainer import Parts, train
 from mobilebert_training.training_config import LossNormalizers, ResumeError, TrainingConfig
 from studies.common.paper_data import HeldOut, held_out_parts, paper_data
@@ -62,6 +56,12 @@ from studies.debiasing.methods import (
     missing_label,
 )
 from studies.debiasing.report import draw, page
+from studies.length_bias.word_level.word_matcher import (
+    NETWORKS,
+    TRAINING,
+    build_word_matcher,
+    load_matcher,
+)
 
 # Mined pairs that are labelled for each one that augmentation lacks, by the label it lacks: of pairs mined
 # from QQP whose lengths diverge most (CAT4) matcher-qqp-m calls 6% equal, of the others 14%.
@@ -106,7 +106,7 @@ def main(
         find_method(name)
     folder = paper_data(data, data_root)
     config = RunConfig(epochs=epochs, max_pairs=max_pairs)
-    if start in WORD_NETWORKS:
+    if start in NETWORKS:
         config = replace(config, learning_rate=TRAINING[start].learning_rate)
     for seed in seeds or [0]:
         comparison = Comparison(folder, start, replace(config, seed=seed), out, runs, mine_pairs, teacher)
@@ -209,7 +209,7 @@ class Comparison:
         labelled, dev, test = self._parts
         parts = labelled, dev, test.examples
         data = {"data": _hash(*(json.dumps([part.pairs, part.labels.tolist()]) for part in parts))}
-        if self.start in WORD_NETWORKS:
+        if self.start in NETWORKS:
             return data  # random weights, which follow from the seed
         return data | {"start": _weights_hash(start_directory(self.start))}
 
@@ -271,10 +271,10 @@ class Comparison:
         train(matcher.network, source, loss, config, folder, name="training", metadata=metadata)
         matcher.save(folder / "model")
 
-    def _fresh_matcher(self) -> Matcher:
+    def _fresh_matcher(self) -> TrainableMatcher:
         seed = self.config.seed
-        if self.start in WORD_NETWORKS:
-            return build_matcher(self.start, seed=seed)
+        if self.start in NETWORKS:
+            return build_word_matcher(self.start, seed=seed)
         network = start_model(self.start, "pair_classifier", seed=seed)
         return EncoderMatcher(network, start_directory(self.start), arch=self.start)
 

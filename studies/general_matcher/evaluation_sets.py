@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from mobilebert_training.numerics import generator
 from recipes.general_matchers.minimal_pairs import generate
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.texts import held_out_intents, rows
 
 Row = TypeVar("Row")

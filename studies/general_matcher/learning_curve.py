@@ -20,9 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from typer import Option
 
 from mobilebert_export.shipping.ship import DEV_PAIRS, DEV_SHARE
-from mobilebert_matching.data.datasets import Examples
 from mobilebert_matching.evaluation.metrics import expected_calibration_error
 from mobilebert_matching.evaluation.score_calibration import probabilities
+from mobilebert_matching.length_bias.training_sets import Examples
 from mobilebert_models import find_directory
 from mobilebert_runtime.files import write_json
 from mobilebert_training.finetuning.fit_matcher import fit, loop_config, settings_of

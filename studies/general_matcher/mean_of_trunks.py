@@ -19,7 +19,7 @@ from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.four_bit_weights import in_four_bits
-from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.teachers import read_text_column
 from recipes.general_matchers.train_trunk import average
 from recipes.general_matchers.trunk import HELD
 from studies.common.script import Force, Threads, run
@@ -46,7 +46,7 @@ def main(
         raise ModelError(f"{trunk} and {other}: other vocabularies; a mean is taken of the same words")
     one, two = (encoder_of(load_pretrained(folder)) for folder in folders)
     mean = mean_of_trunks(one, two, share)
-    texts = read_texts(cache / "texts.tsv")[HELD : HELD + ROUNDED_ON]
+    texts = read_text_column(cache / "texts.tsv")[HELD : HELD + ROUNDED_ON]
     rounded = in_four_bits(mean, readers[0].without_spelling(), texts, "all")
     save_pretrained(rounded, out, tokenizer_from=folders[0], eight_bit=True)
 

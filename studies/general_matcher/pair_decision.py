@@ -22,9 +22,9 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.development import SETS, agreement, dev_pairs, utterances
 from recipes.general_matchers.edits import edited
 from recipes.general_matchers.heads import TokenStates, head_logits, pair_states, token_states
-from recipes.general_matchers.make import RECIPES
+from recipes.general_matchers.make import MATCHER_RECIPES
 from recipes.general_matchers.minimal_pairs import MadePair, generate
-from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.teachers import read_text_column
 from recipes.general_matchers.texts import rows
 from recipes.general_matchers.train_head import EDITED, OVERLAP, QUESTIONS, STATEMENTS, Overlap, Weights
 from recipes.general_matchers.trunk import held
@@ -61,7 +61,7 @@ FLAT = (1.0, 0.0, 1.0)  # an overlap that counts for nothing
 STEEP = (0.85, 6.0, 0.78)
 MEAN_ALONE = (1.0, 0.0, 0.0, 0.0)
 CLS = (1.0, 0.3, 0.0, 0.0)
-M, S = RECIPES["matcher-open-m"], RECIPES["matcher-open-s"]
+M, S = MATCHER_RECIPES["matcher-open-m"], MATCHER_RECIPES["matcher-open-s"]
 OF_M = Variant(M.statements, M.questions, M.overlap, share=M.penalty)
 OF_S = Variant(S.statements, S.questions, S.overlap, share=S.penalty)
 BEFORE_M = Variant(M.statements, MEAN_ALONE, STEEP, first_words=False)
@@ -119,7 +119,7 @@ def main(
     sets = {name: dev_pairs(shared / "data", *rest, most) for name, *rest, _ in (*SETS, TWITTER)}
     left, right, labels = sets["qqp_dev"]
     sets[NO_MARKS] = [t.replace("?", "") for t in left], [t.replace("?", "") for t in right], labels
-    natural = read_texts(cache / "texts.tsv")
+    natural = read_text_column(cache / "texts.tsv")
     made = {
         "made": list(generate("train", MADE, 1)),
         "edited": list(edited(natural[held(len(natural)) :][:EDITED], MADE, 1)),

@@ -19,12 +19,12 @@ from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_models.weights.word_codes import product_codes
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import fast_products
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.development import DevSet, development_figures
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import fast_products
 from recipes.general_matchers.prune import prune
-from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.teachers import read_text_column
 from recipes.general_matchers.train_trunk import counted, looked_at
 from recipes.general_matchers.trunk import embed
 from studies.common.records import check_outputs
@@ -52,7 +52,7 @@ def main(
     folder = packaged_directory("minilm")
     minilm, tokenizer = encoder_of(load_pretrained(folder)), PairTokenizer.load(folder)
     known = TrainingTexts(
-        read_texts(cache / "texts.tsv"), tokenizer, Misspeller(shared / "data" / MISSPELLINGS), 0.0, 0
+        read_text_column(cache / "texts.tsv"), tokenizer, Misspeller(shared / "data" / MISSPELLINGS), 0.0, 0
     )
     counts = counted(known, len(minilm.embeddings.word_embeddings.weight))
     share = torch.from_numpy((counts + 0.5) ** 0.6).float()

@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Option
 
 from recipes.general_matchers.spelling import LEAST, corpus_pieces, frequent_words, write_words
-from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.teachers import read_text_column
 from recipes.general_matchers.texts import CORPORA
 from studies.common.records import check_outputs
 from studies.common.script import Force, console, run
@@ -28,7 +28,7 @@ def main(
     """Count the words of the corpora and of CACHE/texts.tsv and write those that occur often enough."""
     check_outputs(out, force=force)
     files = [shared / "corpora" / name for _, name, _ in CORPORA]
-    words = frequent_words(corpus_pieces(files), read_texts(cache / "texts.tsv"), least)
+    words = frequent_words(corpus_pieces(files), read_text_column(cache / "texts.tsv"), least)
     write_words(words, out, force=force)
     console().print(f"{len(words):,} words")
 

@@ -24,7 +24,7 @@ from recipes.general_matchers.teachers import (
     check_artefact,
     load_minilm,
     load_mpnet,
-    read_texts,
+    read_text_column,
     vectors,
     write_shards,
 )
@@ -45,7 +45,7 @@ def main(
     if teacher == "mpnet" and mpnet is None:
         raise OptionError("teacher mpnet: give --mpnet, the folder of all-mpnet-base-v2")
     torch.set_num_threads(threads)
-    texts = read_texts(cache / "texts.tsv")
+    texts = read_text_column(cache / "texts.tsv")
     encode = load_mpnet(mpnet) if teacher == "mpnet" and mpnet is not None else load_minilm()
     read = partial(vectors, encode)
     if artefact is not None:

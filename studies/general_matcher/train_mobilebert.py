@@ -22,15 +22,15 @@ from typer import Option
 from mobilebert_models import find_directory, preset, save_pretrained
 from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import device, moved
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import Misspeller
+from recipes.general_matchers.numerics import device, moved
 from recipes.general_matchers.text_stream import Batch
 from recipes.general_matchers.train_students import (
     NEAR,
     Student,
     StudentConfig,
-    TrainingConfig,
+    TrunkTraining,
     load_teacher,
     on_device_products,
     train_students,
@@ -127,7 +127,7 @@ def main(
 ) -> None:
     """Train, and write OUT/ARCH/trunk of every student."""
     shapes = {name: replace(preset(name), attention_probs_dropout_prob=0.0) for name in arch or ARCHS}
-    config = TrainingConfig(
+    config = TrunkTraining(
         out=out,
         cache=cache,
         sentences=sentences,

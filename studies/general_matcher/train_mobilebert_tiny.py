@@ -26,11 +26,11 @@ from mobilebert_models import load_pretrained, preset, save_pretrained
 from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.numerics import fast_products
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import fast_products
 from recipes.general_matchers.stages import Run, Settings, run_stage
-from recipes.general_matchers.teachers import read_texts
+from recipes.general_matchers.teachers import read_text_column
 from recipes.general_matchers.train_trunk import STAGES, TrunkStages, teacher_with_vocabulary
 from recipes.general_matchers.trunk import Targets
 from studies.common.script import Force, Threads, console, run
@@ -58,7 +58,7 @@ def main(
     """Run what is not finished, and write OUT/trunk."""
     refuse_finished(out / "trunk", force=force)
     torch.set_num_threads(threads)
-    texts = read_texts(cache / "texts.tsv")
+    texts = read_text_column(cache / "texts.tsv")
     config = replace(preset(arch), attention_probs_dropout_prob=0.0)
     out.mkdir(parents=True, exist_ok=True)
     teacher, folder = teacher_with_vocabulary("minilm", config, texts, out)

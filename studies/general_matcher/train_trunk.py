@@ -11,9 +11,9 @@ from typing import Annotated
 
 from typer import Option
 
-from mobilebert_training.trainable_grids import Layers
 from recipes.general_matchers.four_bit_weights import in_four_bits
 from recipes.general_matchers.train_trunk import TrunkConfig, train_trunk
+from recipes.general_matchers.trainable_grids import Layers
 from studies.common.script import Threads, console, run
 from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 

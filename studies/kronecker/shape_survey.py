@@ -20,10 +20,10 @@ from typer import Argument, Option
 
 from mobilebert_models import load_pretrained
 from mobilebert_models.kronecker.factored_layers import patches
-from mobilebert_models.kronecker.shape_search import divisors
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.files import write_json
 from studies.common.script import command_line, console, run
+from studies.kronecker.shape_search import divisors
 
 KEPT = 12
 Shape = tuple[int, int, int, int, int]  # m1, n1, m2, n2, products

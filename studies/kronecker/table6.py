@@ -31,7 +31,7 @@ from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.distillation.distillation_recipes import Recipe, recipe
+from mobilebert_training.distillation.distillation_recipes import DistillationRecipe, recipe
 from mobilebert_training.distillation.losses import UNLABELLED
 from mobilebert_training.distillation.task_distillation import distil
 from mobilebert_training.finetuning.encoded_pairs import predict_logits
@@ -40,11 +40,10 @@ from mobilebert_training.initialization.cut_vocabulary import (
     with_entries,
     write_cut_tokenizer,
 )
-from mobilebert_training.initialization.pretraining_student import bare_teacher
 from mobilebert_training.initialization.student import inputs_of, start_factored
 from mobilebert_training.pretraining.examples import ExampleRecipe
 from mobilebert_training.pretraining.shards import Corpus
-from mobilebert_training.pretraining.stages import PretrainingPlan, pretrained, start
+from mobilebert_training.pretraining.stages import PretrainingPlan, bare_teacher, pretrained, start
 from mobilebert_training.pretraining.strategies import strategy
 from mobilebert_training.run_directory import values_hash, weights_hash
 from mobilebert_training.training_config import TrainingConfig
@@ -250,7 +249,7 @@ def _teacher_tested(teacher: PairClassifier, shared: RunConfig, data: LabelledPa
     )
 
 
-def _within(plan: Recipe, budget: Budget, seed: int) -> Recipe:
+def _within(plan: DistillationRecipe, budget: Budget, seed: int) -> DistillationRecipe:
     """A recipe with the study's epochs and seed."""
     changes: dict[str, Any] = {"seed": seed}
     if budget.epochs is not None:
@@ -261,7 +260,11 @@ def _within(plan: Recipe, budget: Budget, seed: int) -> Recipe:
 
 
 def _pairs(
-    train: LabelledPairs, plan: Recipe, budget: Budget, seed: int, known: Sequence[tuple[str, str]]
+    train: LabelledPairs,
+    plan: DistillationRecipe,
+    budget: Budget,
+    seed: int,
+    known: Sequence[tuple[str, str]],
 ) -> tuple[list[tuple[str, str]], np.ndarray]:
     """Labelled pairs, as many as the budget has, and behind them mined ones."""
     pairs, labels = train.pairs, train.labels

@@ -19,8 +19,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from android_bench.profiling import emulation
-from android_bench.profiling.arm_instructions import Block, trace
+from android_bench.emulation import emulator
+from android_bench.emulation.arm_instructions import Block, trace
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
@@ -38,7 +38,7 @@ class Core:
 
     Attributes:
         name: for the page.
-        processor: of `emulation.PROCESSORS`, on which the blocks were executed.
+        processor: of `emulator.PROCESSORS`, on which the blocks were executed.
         model: llvm's name of the model.
         note: why that processor and that model stand for it.
         ideal: take `core_model.a55_limits` instead of the model's cycles.
@@ -137,7 +137,7 @@ def traced(folder: Path, name: str) -> list[Block]:
     digest = file_sha256(folder / read_card(folder).model_file)[:12]
 
     def make() -> Json:
-        blocks = trace(folder, emulation.processor(name))
+        blocks = trace(folder, emulator.processor(name))
         rows = [
             [block.address, block.function, b"".join(block.code).hex(), block.load, block.inference]
             for block in blocks
@@ -247,7 +247,7 @@ a clock that falls under load, another version of XNNPACK.
 
 ## Instructions of an inference by operator, in millions (measured in emulation)
 
-{_operators_table(counted, "instructions", lambda name: emulation.PROCESSORS[name].name)}
+{_operators_table(counted, "instructions", lambda name: emulator.PROCESSORS[name].name)}
 
 ## Cycles of an inference by operator, in millions (modelled)
 
@@ -262,7 +262,7 @@ a clock that falls under load, another version of XNNPACK.
 def _kernel_rows(counted: Mapping[str, Json]) -> list[list[str]]:
     return [
         [
-            emulation.PROCESSORS[name].name,
+            emulator.PROCESSORS[name].name,
             artefact,
             "; ".join(
                 f"`{kernel}` {number / found['instructions']:.0%}"

@@ -21,7 +21,7 @@ from typer import Argument, Option
 
 from android_bench.measuring import machine, statistics
 from mobilebert_export import samples
-from mobilebert_matching.data.pairs import read_texts
+from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import Pair
@@ -85,7 +85,7 @@ def main(
 ) -> None:
     """Time `rank` and `symmetric` beside single calls."""
     check_outputs(out, force=force)
-    pairs = samples.verification_pairs() if data is None else read_texts(data)[:MOST_PAIRS]
+    pairs = samples.verification_pairs() if data is None else read_text_pairs(data)[:MOST_PAIRS]
     rows: dict[str, Any] = {}
     for folder in artefacts:
         before = resident_mib()

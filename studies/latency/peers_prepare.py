@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from mobilebert_quantize.recipes import Recipe, find_recipe, find_variant
+from mobilebert_quantize.recipes import FALLBACKS, Recipe, find_recipe
 from studies.common.script import run
 
 HERE = Path(__file__).resolve().parent
@@ -32,7 +32,7 @@ OURS = {
     "tflite": {
         "ours-fp32": find_recipe("tflite", "none"),
         "ours-int8": find_recipe("tflite", "int8"),
-        "ours-int8-mixed": find_variant("tflite-int8-mixed"),
+        "ours-int8-mixed": FALLBACKS["tflite-int8"][0],
         "ours-dynamic": find_recipe("tflite", "dynamic"),
     },
     "onnx": {

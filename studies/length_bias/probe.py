@@ -20,12 +20,12 @@ from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.finetuning.matchers import WordMatcher, build_matcher, load_matcher
 from studies.common.markdown import with_interval
 from studies.common.records import read_json
 from studies.common.script import Threads, console, run
 from studies.length_bias.representations import bert_representations
 from studies.length_bias.sentlen import BINS, MAJORITY, ProbeConfig, SentLen, probe, sentlen
+from studies.length_bias.word_level.word_matcher import build_word_matcher, load_word_matcher
 
 RECURRENT = ("bimpm", "esim")
 _TRAINED_ON = "original"  # Table 3 probes the matchers of the original training sets
@@ -129,11 +129,11 @@ def representations(subject: Subject, texts: Sequence[str]) -> dict[str, Tensor]
     """
     if subject.arch in RECURRENT:
         matcher = (
-            build_matcher(subject.arch, seed=subject.seed)
+            build_word_matcher(subject.arch, seed=subject.seed)
             if subject.source is None
-            else load_matcher(subject.source)
+            else load_word_matcher(subject.source)
         )
-        return {"bilstm_max": torch.from_numpy(cast(WordMatcher, matcher).represent(texts))}
+        return {"bilstm_max": torch.from_numpy(matcher.represent(texts))}
     source = cast(Path, subject.source)
     model = mobilebert_models.load_pretrained(source)
     return bert_representations(encoder_of(model), PairTokenizer.load(source), texts)

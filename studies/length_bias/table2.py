@@ -20,15 +20,21 @@ import torch
 from scipy.special import softmax
 from typer import BadParameter, Option
 
-from mobilebert_matching.data.datasets import DEV_PAIRS, TRAIN_SETS, Examples, TrainSet, training_part
 from mobilebert_matching.evaluation import metrics
 from mobilebert_matching.evaluation.confidence_intervals import RESAMPLES, classification_intervals
 from mobilebert_matching.length_bias.length_divergence import CATEGORIES
-from mobilebert_training.finetuning.fit_matcher import TRAINING, fit, loop_config
-from mobilebert_training.finetuning.matchers import WordMatcher, build_matcher
+from mobilebert_matching.length_bias.training_sets import (
+    DEV_PAIRS,
+    TRAIN_SETS,
+    Examples,
+    TrainSet,
+    training_part,
+)
+from mobilebert_training.finetuning.fit_matcher import fit, loop_config
 from studies.common.paper_data import PAPER_DATA, held_out_parts, paper_data
 from studies.common.records import recorded
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
+from studies.length_bias.word_level.word_matcher import TRAINING, WordMatcher, build_matcher
 
 # Architecture → training pairs at most: what one core can do in minutes; the paper trains on all.
 MAX_PAIRS = {"matchpyramid": 30_000, "esim": 10_000, "bimpm": 10_000, "bert-tiny": 15_000}
@@ -162,7 +168,7 @@ def run_one(
         "best_step": training.get("best_step", steps),
         "seconds": training["seconds"],
         "seconds_with_evaluation": time.monotonic() - started,
-        "trainable_parameters": matcher.trainable_parameters,
+        "trainable_parameters": sum(p.numel() for p in matcher.network.parameters() if p.requires_grad),
         "curve": training["curve"],
         "early_stopping": training["evaluations"],
         "vectors": matcher.vectors.source if isinstance(matcher, WordMatcher) else None,

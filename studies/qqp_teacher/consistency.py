@@ -34,12 +34,12 @@ from mobilebert_training.distillation.distillation_data import DistillationData,
 from mobilebert_training.distillation.losses import UNLABELLED
 from mobilebert_training.distillation.task_distillation import TaskTargets
 from mobilebert_training.distillation.teacher_logits import kept_predictions
-from mobilebert_training.numerics import generator
 from mobilebert_training.training_config import TrainingConfig
 from recipes.general_matchers.edits import edited
 from recipes.general_matchers.heads import pair_logits
 from recipes.general_matchers.minimal_pairs import generate
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller, read_misspellings
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.texts import held_out_intents, rows, sentences
 from studies.common.script import Force, Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data

@@ -13,7 +13,7 @@ from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_models import find_directory, load_classifier, save_pretrained
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.distillation.distillation_data import DistillationData
-from mobilebert_training.distillation.distillation_recipes import Recipe, Stage
+from mobilebert_training.distillation.distillation_recipes import DistillationRecipe, Stage
 from mobilebert_training.distillation.losses import Weights
 from mobilebert_training.distillation.task_distillation import TaskTargets, distil
 from mobilebert_training.finetuning.encoded_pairs import predict_logits
@@ -51,7 +51,9 @@ def train_further(
         kept: share of the weights before in the mean.
         facts: what the record says beside the start and the number of mined pairs.
     """
-    recipe = Recipe((Stage("task", loop, Weights(soft_labels=1.0), trains_head=True),), len(known.mined))
+    recipe = DistillationRecipe(
+        (Stage("task", loop, Weights(soft_labels=1.0), trains_head=True),), len(known.mined)
+    )
     folder = find_directory(start)
     student, before, tokenizer = load_classifier(folder), load_classifier(folder), PairTokenizer.load(folder)
     told = {"start": start, "mined_pairs": len(known.mined)} | facts

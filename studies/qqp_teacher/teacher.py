@@ -26,12 +26,12 @@ from mobilebert_models import PairClassifier, find_directory, load_classifier
 from mobilebert_runtime.errors import DataError, ToolError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from mobilebert_training.distillation.vector_teacher import VectorTeacher, VectorTeacherConfig, draw_alike
 from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, predict_logits
-from mobilebert_training.numerics import fast_products
+from recipes.general_matchers.numerics import fast_products
 from recipes.general_matchers.teachers import load_shards, shards_are_complete
 from studies.common.script import Threads, console, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data, distinct_texts
+from studies.qqp_teacher.vector_teacher import VectorTeacher, VectorTeacherConfig, draw_alike
 
 WORDS = "words.npz"  # in the cache: what the teacher says of training and mined pairs
 

@@ -20,12 +20,13 @@ from mobilebert_matching.data.labelled_pairs import read_split
 from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import refuse_finished
-from mobilebert_training.distillation.distillation_data import DistillationData, mixed_targets
+from mobilebert_training.distillation.distillation_data import DistillationData
 from mobilebert_training.training_config import TrainingConfig
 from studies.common.script import Force, Threads, run
 from studies.qqp_teacher.options import CACHE, DATA, Cache, Data, distinct_texts
 from studies.qqp_teacher.student import train_further
 from studies.qqp_teacher.teacher import WORDS
+from studies.qqp_teacher.vector_teacher import mixed_targets
 
 
 def main(

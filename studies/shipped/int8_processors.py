@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option
 
+from android_bench.emulation import emulator
 from android_bench.measuring import machine
 from android_bench.measuring.rounds import run_program
-from android_bench.profiling import emulation
 from mobilebert_export import samples
 from mobilebert_export.pipeline.loading import load_source
 from mobilebert_export.verification.decision_changes import compare_decisions
@@ -154,7 +154,7 @@ def answers(folder: Path, place: str, pairs: Sequence[tuple[str, str]], start: i
         task.write_text(json.dumps(work), encoding="utf-8")
         program = ("-m", "android_bench.runner.device", str(task))
         if place in EMULATED:
-            emulation.run(emulation.PROCESSORS[place], read_card(folder).target, program)
+            emulator.run(emulator.PROCESSORS[place], read_card(folder).target, program)
         else:
             python = oldest_python() if place == OLDEST else Path(sys.executable)
             variables = cpuid_mask.environment() if place == AVX2 else os.environ
@@ -222,7 +222,7 @@ def compare(folder: Path, place: str, pairs: Sequence[tuple[str, str]], expected
         "model_sha256": file_sha256(folder / card.model_file),
         "target": card.target,
         "place": place,
-        "emulated": asdict(emulation.PROCESSORS[place]) if place in EMULATED else None,
+        "emulated": asdict(emulator.PROCESSORS[place]) if place in EMULATED else None,
     }
     loading = _loading(folder / card.model_file)
     if place == OLDEST and loading.is_file() and (refused := read_json(loading)["refused"]):
@@ -338,7 +338,7 @@ def _place(row: Json) -> str:
 
 def _short(place: str) -> str:
     """A place's name without what it is."""
-    return emulation.PROCESSORS[place].name if place in EMULATED else {AVX2: "AVX2"}.get(place, place)
+    return emulator.PROCESSORS[place].name if place in EMULATED else {AVX2: "AVX2"}.get(place, place)
 
 
 def oldest_python() -> Path:

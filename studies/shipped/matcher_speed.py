@@ -22,11 +22,11 @@ import torch
 from typer import Argument, Option
 
 from android_bench.measuring import machine, statistics
-from mobilebert_export.evaluation.scoring import open_scorer
 from mobilebert_matching.data.pairs import read_pairs
 from mobilebert_matching.evaluation.perturbations import sample
 from mobilebert_runtime.files import write_json
 from studies.common.script import run
+from studies.length_bias.evaluate import open_scorer
 from studies.shipped.cosine_baseline import SentenceEncoder
 
 Pair = tuple[str, str]

@@ -2,16 +2,17 @@
 
 import ctypes
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from android_bench.emulation import arm_instructions, emulator
+from android_bench.emulation.arm_instructions import Block
+from android_bench.emulation.elf_symbols import Symbols
+from android_bench.emulation.inferences import MARK
 from android_bench.measuring.latency import BenchError
 from android_bench.measuring.latency_record import check_architecture
-from android_bench.profiling import arm_instructions, emulation
-from android_bench.profiling.arm_instructions import Block
-from android_bench.profiling.elf_symbols import Symbols
-from android_bench.runner.inferences import MARK
 from android_bench.toolchain import tools
 from mobilebert_export.command_line.program import main
 from mobilebert_runtime.errors import ToolError
@@ -96,7 +97,13 @@ def test_what_cannot_be_counted_is_refused_before_any_work(tmp_path, monkeypatch
         assert "add --instructions" in capsys.readouterr().err
     monkeypatch.setenv("MOBILEBERT_ANDROID_TOOLS", str(tmp_path))
     with pytest.raises(ToolError, match="make android-tools"):
-        emulation.python(emulation.processor("cortex-a55"), "tflite", ())
+        emulator.python(emulator.processor("cortex-a55"), "tflite", ())
+
+
+def test_an_installed_package_without_the_emulator_says_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "android_bench.emulation", None)  # as if it were not there
+    with pytest.raises(ToolError, match=r"--arch arm64: the emulator is no part of the installed package"):
+        check_architecture("arm64", [tmp_path])
 
 
 @pytest.fixture
@@ -112,7 +119,7 @@ def arm():
 @pytest.mark.parametrize(("cpu", "kernel"), [("cortex-a55", "neondot_cortex_a55"), ("i8mm", "neoni8mm")])
 def test_the_kernels_of_a_processor_are_named_and_counted_alike_twice(arm, cpu, kernel):
     first, second = (
-        arm_instructions.count_instructions(artefact("tflite", "int8"), emulation.processor(cpu))
+        arm_instructions.count_instructions(artefact("tflite", "int8"), emulator.processor(cpu))
         for _ in range(2)
     )
     assert first.inference == sum(first.kernels.values()) > 100_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from android_bench.profiling import emulation
+from android_bench.emulation import emulator
 from android_bench.runner.bundle import OUR_FILES, ROOT
 from android_bench.toolchain import tools
 from mobilebert_runtime.errors import ToolError
@@ -36,7 +36,7 @@ def test_who_comes_second_takes_what_is_there(bundle: Path, monkeypatch: pytest.
         return plain(self, target)
 
     monkeypatch.setattr(Path, "rename", later)
-    folder = emulation.arm_programs("onnx")
+    folder = emulator.arm_programs("onnx")
     assert sorted(path.name for path in bundle.parent.iterdir()) == sorted(
         [bundle.name, bundle.with_suffix(".json").name, folder.name]
     )
@@ -44,14 +44,14 @@ def test_who_comes_second_takes_what_is_there(bundle: Path, monkeypatch: pytest.
 
 
 def test_it_is_unpacked_once_and_whole(bundle: Path) -> None:
-    folder = emulation.arm_programs("onnx")
+    folder = emulator.arm_programs("onnx")
     made = (folder / "site" / OUR_FILES[0]).stat().st_mtime_ns
-    assert emulation.arm_programs("onnx") == folder
+    assert emulator.arm_programs("onnx") == folder
     assert (folder / "site" / OUR_FILES[0]).stat().st_mtime_ns == made
     assert {str(path.relative_to(folder / "site")) for path in folder.rglob("*.py")} >= set(OUR_FILES)
 
 
 def test_a_bundle_of_older_files_is_refused(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emulation, "OUR_FILES", (*OUR_FILES, "pyproject.toml"))
+    monkeypatch.setattr(emulator, "OUR_FILES", (*OUR_FILES, "pyproject.toml"))
     with pytest.raises(ToolError, match=r"runner-onnx\.tar has an older pyproject\.toml: run"):
-        emulation.arm_programs("onnx")
+        emulator.arm_programs("onnx")

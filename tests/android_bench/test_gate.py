@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from android_bench.gate import history
+from android_bench.gate import gate_report, history
 from android_bench.gate import verdict as rules
 from android_bench.gate.verdict import GateError, Side, gate
 from android_bench.measuring import latency_report as report
@@ -188,7 +188,7 @@ def test_self_test_judges_real_processes(tmp_path):
     (run,) = result["runs"]
     assert run["timing"]["ratio"] > 4
     assert (run["verdict"], run["expected"], result["as_expected"]) == ("inconclusive", "regression", False)
-    paths = report.write_self_test(result, tmp_path / "gate" / "self-test")
+    paths = gate_report.write_self_test(result, tmp_path / "gate" / "self-test")
     assert [path.name for path in paths] == ["self-test.json", "self-test.md", "self-test.png"]
     assert json.loads(paths[0].read_text()) == json.loads(json.dumps(result))
 

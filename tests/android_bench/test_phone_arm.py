@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from android_bench.emulation import emulator
 from android_bench.measuring.sample_pairs import PAIRS
-from android_bench.profiling import emulation
 from android_bench.runner.bundle import ROOT, Bundle
 from android_bench.toolchain import tools
 from mobilebert_runtime.card import read_card
@@ -60,14 +60,14 @@ def unpacked():
         path = tools.tools_folder() / f"runner-{target}.tar"
         if not path.exists():
             pytest.skip(f"not run: no {path.name}; run `make android-tools`")
-        return emulation.arm_programs(target)
+        return emulator.arm_programs(target)
 
     return folder
 
 
 def emulate(cpu, target, *arguments):
     """Run the bundle's Python on an emulated processor."""
-    emulation.run(emulation.PROCESSORS[cpu], target, arguments, limit_s=LIMIT_S)
+    emulator.run(emulator.PROCESSORS[cpu], target, arguments, limit_s=LIMIT_S)
 
 
 def on_arm(cpu, target, folder, pairs, tmp_path):

@@ -47,7 +47,7 @@ def test_measured_and_expected_stand_side_by_side(estimate):
 @pytest.mark.parametrize("quants", [["int8"], ["none"], ["none", "none", "int8"], ["none", "fp16"]])
 def test_nothing_to_compare_is_an_error(estimate, quants):
     with pytest.raises(BenchError, match="with one in float; these are"):
-        Estimate.read(estimate).check(quants)
+        Estimate.read(estimate).require(quants)
 
 
 def test_another_file_is_refused(tmp_path, capsys):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mobilebert_matching.data.datasets import Examples
-from mobilebert_matching.word_level.word_vectors import WordVectors
+from mobilebert_matching.length_bias.training_sets import Examples
+from studies.length_bias.word_level.word_vectors import WordVectors
 
 WORDS = ["swim", "learn", "best", "phone", "money", "india", "python", "cook", "rice", "run", "yes", "no"]
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from mobilebert_export.command_line import program as cli
 from mobilebert_matching.data import table_files as records
-from mobilebert_matching.data.pairs import Reason
+from mobilebert_matching.data.pairs import Columns, Reason
 from mobilebert_matching.length_bias import bias_audit as auditing
 from mobilebert_matching.length_bias.bias_audit import audit, somers_d
 from mobilebert_matching.length_bias.length_divergence import LARGE_NUMBER, Quartiles, listwise, pairwise
@@ -51,14 +51,14 @@ def test_ratios_of_the_shared_training_sets(shared_data, tmp_path, name, group):
         joined = tmp_path / "all.tsv"
         joined.write_bytes(path.read_bytes() + (path.parent / "test.tsv").read_bytes().split(b"\n", 1)[1])
         path = joined
-    found = audit(path, group=group)
+    found = audit(path, Columns(group=group))
     assert len(found.problems) == 0
     np.testing.assert_allclose([c.ratio for c in found.categories], SHARED_RATIOS[name, group], atol=0.00502)
     assert found.score.value > 0  # the paper's direction
 
 
 def test_microblog_training_set(shared_data):
-    found = audit(shared_data / "data" / "microblog" / "train.tsv", group="topic")
+    found = audit(shared_data / "data" / "microblog" / "train.tsv", Columns(group="topic"))
     assert [(c.positive, c.negative) for c in found.categories] == [
         (1175, 8424),
         (932, 9152),
@@ -83,7 +83,7 @@ def test_streaming_audit_equals_the_definitions_on_the_whole_table(tmp_path_fact
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "BLOCK_BYTES", block)
         patch.setattr(auditing, "MERGE_AT", 3)
-        found = audit(path, group=group)
+        found = audit(path, Columns(group=group))
     labels, a, b, query = (np.array(column) for column in zip(*rows, strict=True))
     value = pairwise(a, b)
     per_example = value
@@ -175,7 +175,7 @@ def test_groups_without_a_positive_are_counted_and_put_in_cat4(tmp_path):
     rows += [(1, 2, 2, 2), (0, 2, 4, 2)]  # a mean of zero
     for query in range(3, 12):
         rows += [(1, 2, 3, query), (0, 2, query + 2, query)]
-    found = audit(write(tmp_path / "p.tsv", rows), group="qid")
+    found = audit(write(tmp_path / "p.tsv", rows), Columns(group="qid"))
     assert (found.queries, found.undefined_queries) == (12, 3)
     assert len(found.problems) == 0
     assert found.quartiles.third < LARGE_NUMBER
@@ -210,7 +210,7 @@ def test_quartiles_of_a_training_set_or_of_a_report(tmp_path):
     report.write_text(json.dumps(audit(train).to_json()), encoding="utf-8")
     assert audit(test, quartiles_from=report).categories == given.categories
     with pytest.raises(DataError, match="pairwise quartiles"):
-        audit(test, group="qid", quartiles_from=report)
+        audit(test, Columns(group="qid"), quartiles_from=report)
     report.write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match="no quartiles in it"):
         audit(test, quartiles_from=report)

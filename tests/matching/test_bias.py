@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mobilebert_matching.evaluation.bias_measures import length_features, length_probe, tpr_gap
 from mobilebert_matching.evaluation.metrics import auc, bootstrap
-from mobilebert_matching.length_bias.bias_measures import length_features, length_probe, tpr_gap
 from mobilebert_runtime.errors import DataError
 
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mobilebert_export.command_line import program as cli
-from mobilebert_matching.data.pairs import read_pairs
+from mobilebert_matching.data.pairs import Columns, read_pairs
 from mobilebert_matching.length_bias.bias_audit import audit
 from mobilebert_matching.length_bias.debiased_sets import debias, write
 from mobilebert_matching.length_bias.length_divergence import listwise, pairwise, word_counts
@@ -133,22 +133,22 @@ def test_quartiles_of_the_training_set(tmp_path):
 def test_lists_lose_cat4_whole_and_nothing_else(tmp_path):
     rows = biased(1200, 4)
     source = table(tmp_path / "p.tsv", rows)
-    chosen = debias(source, group="qid")
+    chosen = debias(source, Columns(group="qid"))
     write(chosen, tmp_path / "out.tsv")
-    pairs = read_pairs(source, group="qid")
+    pairs = read_pairs(source, Columns(group="qid"))
     value = listwise(
         pairwise(word_counts(pairs.text_a), word_counts(pairs.text_b)), pairs.labels, pairs.groups
     )
     per_query = dict(zip(pairs.groups, value, strict=True))
     cut = np.quantile(list(per_query.values()), 0.75)
-    kept = read_pairs(tmp_path / "out.tsv", group="qid")
+    kept = read_pairs(tmp_path / "out.tsv", Columns(group="qid"))
     assert kept.pairs == [pair for pair, v in zip(pairs.pairs, value, strict=True) if v <= cut]
     assert (chosen.queries, chosen.queries_kept) == (40, 30)
     assert set(kept.groups) == {query for query, v in per_query.items() if v <= cut}
     # A second run with the quartiles of the report removes nothing; fresh ones would cut a quarter again.
     (tmp_path / "report.json").write_text(json.dumps(chosen.to_json()), encoding="utf-8")
     write(
-        debias(tmp_path / "out.tsv", group="qid", quartiles_from=tmp_path / "report.json"),
+        debias(tmp_path / "out.tsv", Columns(group="qid"), quartiles_from=tmp_path / "report.json"),
         tmp_path / "twice.tsv",
     )
     assert (tmp_path / "twice.tsv").read_bytes() == (tmp_path / "out.tsv").read_bytes()
@@ -157,8 +157,8 @@ def test_lists_lose_cat4_whole_and_nothing_else(tmp_path):
 @pytest.mark.parametrize(("name", "group"), [("trecqa", "qid"), ("microblog", "topic")])
 def test_shared_lists(shared_data, tmp_path, name, group):
     source = shared_data / "data" / name / "train.tsv"
-    write(debias(source, group=group), tmp_path / "out.tsv")
-    assert not audit(tmp_path / "out.tsv", group=group).score.biased
+    write(debias(source, Columns(group=group)), tmp_path / "out.tsv")
+    assert not audit(tmp_path / "out.tsv", Columns(group=group)).score.biased
 
 
 def test_bad_rows_are_not_kept_but_reported(tmp_path):

@@ -41,11 +41,6 @@ def test_words_are_runs_without_white_space(words, data):
     assert ld.word_counts([text]).tolist() == [len(words)]
 
 
-def test_words_of_a_pyarrow_column():
-    pa = pytest.importorskip("pyarrow")
-    assert ld.word_counts(pa.chunked_array([["a b"], ["c\u3000d e"]])).tolist() == [2, 3]
-
-
 @given(st.lists(st.tuples(st.integers(1, 500), st.integers(1, 500)), min_size=1))
 def test_pairwise(lengths):
     a, b = np.array(lengths).T

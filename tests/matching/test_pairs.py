@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mobilebert_matching.data import table_files as records
-from mobilebert_matching.data.pairs import Reason, read_pairs, scan_pairs
+from mobilebert_matching.data.pairs import Columns, PairReader, Reason, read_pairs
 from mobilebert_matching.data.table_files import open_table
 from mobilebert_runtime.errors import DataError
 from tests.helpers.pair_files import HEADER, outcome
@@ -40,7 +40,7 @@ def test_the_four_formats_read_alike(tmp_path):
         pa.Table.from_pylist([dict(zip(names, r, strict=True)) for r in rows]), tmp_path / "p.parquet"
     )
     for ending, first_line in ((".tsv", 2), (".csv", 2), (".jsonl", 1), (".parquet", 1)):
-        table = read_pairs(tmp_path / f"p{ending}", group="qid")
+        table = read_pairs(tmp_path / f"p{ending}", Columns(group="qid"))
         assert table.pairs == [(a, b) for _, a, b, _ in rows], ending
         assert table.labels.tolist() == [1, 0, 1]
         assert table.labels.dtype == np.int64
@@ -100,12 +100,12 @@ def test_a_quotation_mark_is_an_ordinary_character_in_tsv(tsv):
 def test_real_numbers_stay_real_and_text_labels_need_a_positive(tsv):
     assert read_pairs(tsv("score\tsentence1\tsentence2\n3.8\ta\tb\n5\tc\td\n")).labels.tolist() == [3.8, 5.0]
     words = tsv("label\tpremise\thypothesis\nentailment\ta\tb\nneutral\tc\td\n\te\tf\n")
-    table = read_pairs(words, positive="entailment", skip_bad=True)
+    table = PairReader(words, positive="entailment").read(skip_bad=True)
     assert table.labels.tolist() == [1, 0]
     assert outcome(table) == {Reason.LABEL: [4]}
     with pytest.raises(DataError, match="--positive"):
         read_pairs(words)
-    assert len(read_pairs(words, with_labels=False)) == 3
+    assert len(read_pairs(words, labels="none")) == 3
 
 
 def test_unlabelled_file(tsv):
@@ -144,7 +144,7 @@ def test_a_text_of_ten_megabytes_is_refused_by_its_line(tsv, name, row):
     rows = header + row.format("word " * 2_100_000) + "\n" + row.format("a") + "\n"
     with pytest.raises(DataError, match=r"too long to be one: line 2 \(\w+: 10,500,000 characters\)"):
         read_pairs(tsv(rows, name))
-    table = read_pairs(tsv(rows, name), skip_bad=True)
+    table = PairReader(tsv(rows, name)).read(skip_bad=True)
     assert table.lines.tolist() == [3]
 
 
@@ -162,7 +162,7 @@ def test_parts_are_small_and_progress_reaches_the_end(tsv, monkeypatch):
     monkeypatch.setattr(records, "BLOCK_BYTES", 10_000)
     path = tsv(HEADER + "1\tsome words here\tand some there\n" * 5_000)
     seen = []
-    parts = list(scan_pairs(path, progress=lambda done, whole: seen.append((done, whole))))
+    parts = list(PairReader(path).parts(lambda done, whole: seen.append((done, whole))))
     assert sum(len(part) for part in parts) == 5_000
     assert max(len(part) for part in parts) <= 10_000 // 32
     assert seen == sorted(seen)
@@ -190,7 +190,7 @@ def test_copies_are_byte_for_byte(tsv, tmp_path, name, monkeypatch):
     }[name]
     path = tsv("".join(rows), name)
     monkeypatch.setattr(records, "BLOCK_BYTES", 11)
-    table = read_pairs(path, skip_bad=True)
+    table = PairReader(path).read(skip_bad=True)
     assert len(table.problems) == 1
     every = tmp_path / f"all-{name}"
     open_table(path).copy(table.lines, every)

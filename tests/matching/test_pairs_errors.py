@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mobilebert_matching.data import table_files as records
-from mobilebert_matching.data.pairs import Reason, read_pairs, scan_pairs
+from mobilebert_matching.data.pairs import Columns, PairReader, Reason, read_pairs
 from mobilebert_runtime.errors import DataError
 from tests.helpers.pair_files import HEADER, outcome
 
@@ -27,7 +27,7 @@ from tests.helpers.pair_files import HEADER, outcome
 )
 def test_missing_column(tsv, arguments, message):
     with pytest.raises(DataError, match=message) as error:
-        read_pairs(tsv(HEADER + "1\ta\tb\n"), **arguments)
+        read_pairs(tsv(HEADER + "1\ta\tb\n"), Columns(**arguments))
     assert error.value.exit_code == 2
 
 
@@ -38,7 +38,7 @@ def test_a_file_without_a_header_names_what_it_saw(tsv):
 
 def test_a_column_named_twice(tsv):
     with pytest.raises(DataError, match="more than one column 'label'"):
-        read_pairs(tsv("label\tlabel\ttext_a\ttext_b\n1\t1\ta\tb\n"), label="label")
+        read_pairs(tsv("label\tlabel\ttext_a\ttext_b\n1\t1\ta\tb\n"), Columns(label="label"))
 
 
 # --- rows that cannot be used ---
@@ -62,7 +62,7 @@ def test_every_bad_row_is_counted_under_its_line(tsv):
         "0\tmixed encodings, é\tin one file\tq".encode(),  # 14
         b"\t\t\t",  # 15: several faults, counted once
     ]
-    table = read_pairs(tsv(b"\n".join(lines) + b"\n"), group="qid", skip_bad=True)
+    table = PairReader(tsv(b"\n".join(lines) + b"\n"), Columns(group="qid")).read(skip_bad=True)
     assert table.lines.tolist() == [2, 14]
     assert outcome(table) == {
         Reason.ENCODING: [3],
@@ -85,9 +85,10 @@ def test_every_bad_row_is_counted_under_its_line(tsv):
 
 
 def test_labels_other_than_0_and_1_where_two_classes_are_asked_for(tsv):
-    parts = list(scan_pairs(tsv(HEADER + "1\ta\tb\n2\ta\tb\n0.5\ta\tb\n0\ta\tb\n"), binary=True))
+    reader = PairReader(tsv(HEADER + "1\ta\tb\n2\ta\tb\n0.5\ta\tb\n0\ta\tb\n"), labels="binary")
+    parts = list(reader.parts())
     assert [part.labels.tolist() for part in parts] == [[1, 0]]
-    assert outcome(parts[0]) == {Reason.NOT_BINARY: [3, 4]}
+    assert outcome(reader) == {Reason.NOT_BINARY: [3, 4]}
 
 
 def test_bad_csv_records(tsv):
@@ -95,7 +96,7 @@ def test_bad_csv_records(tsv):
         b'label,question1,question2\r\n1,"two\nlines",b\r\n0,"x"y,z\r\n'
         b"0,caf\xe9,z\r\n0,p,q\r\n\r\n1,r\r\n1,a\rb,c\r\n"
     )
-    table = read_pairs(tsv(content, "p.csv"), skip_bad=True)
+    table = PairReader(tsv(content, "p.csv")).read(skip_bad=True)
     assert table.pairs == [("two\nlines", "b"), ("p", "q")]
     assert table.lines.tolist() == [2, 6]
     assert outcome(table) == {
@@ -124,7 +125,7 @@ def test_bad_json_lines(tsv):
         "",
         '{"label": false, "text_b": "\\u00e9", "text_a": "\\ud83d\\ude00"}',
     ]
-    table = read_pairs(tsv("\n".join(lines), "p.jsonl"), skip_bad=True)
+    table = PairReader(tsv("\n".join(lines), "p.jsonl")).read(skip_bad=True)
     assert table.pairs == [("a", "b"), ("😀", "é")]
     assert table.labels.tolist() == [1, 0]
     assert outcome(table) == {
@@ -141,13 +142,13 @@ def test_bad_parquet_rows(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     columns = {"label": [1, None, 0], "text_a": ["a", "b", None], "text_b": ["c", "d", "e"]}
     pq.write_table(pa.table(columns), tmp_path / "p.parquet")
-    table = read_pairs(tmp_path / "p.parquet", skip_bad=True)
+    table = PairReader(tmp_path / "p.parquet").read(skip_bad=True)
     assert table.pairs == [("a", "c")]
     assert outcome(table) == {Reason.LABEL: [2], Reason.TEXT: [3]}
 
 
 def test_many_bad_rows_are_all_counted_and_the_first_named(tsv):
-    table = read_pairs(tsv(HEADER + "1\ta\tb\n" + "x\ta\tb\n" * 1000), skip_bad=True)
+    table = PairReader(tsv(HEADER + "1\ta\tb\n" + "x\ta\tb\n" * 1000)).read(skip_bad=True)
     assert len(table.problems) == 1000
     assert table.problems.lines[Reason.LABEL][-1] == 1002
     assert table.problems.describe()[0].endswith("line 7 ('x') …")
@@ -211,7 +212,7 @@ def test_whatever_the_bytes_every_row_is_accounted_for_or_the_file_is_refused(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "BLOCK_BYTES", block)
         try:
-            table = read_pairs(path, skip_bad=True)
+            table = PairReader(path).read(skip_bad=True)
         except DataError:
             return
     seen = [*table.lines.tolist(), *(line for lines in table.problems.lines.values() for line in lines)]

@@ -10,7 +10,7 @@ from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_export import samples
 from mobilebert_export.pipeline.export_report import describe_graph
 from mobilebert_export.tflite.writer import describe_tflite
-from mobilebert_matching.data.pairs import read_texts
+from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_quantize import recipes
 from mobilebert_quantize.calibration_data import encode_calibration
 from mobilebert_quantize.tflite.graph import TfliteGraph
@@ -250,4 +250,4 @@ def test_calibration_text_that_cannot_be_trusted_is_refused(tmp_path):
     damaged = tmp_path / "damaged.tsv"
     damaged.write_text("text_a\ttext_b\n" + "a\tb\n" * 30 + "only one field\n")
     with pytest.raises(DataError, match="line 32"):
-        read_texts(damaged)
+        read_text_pairs(damaged)

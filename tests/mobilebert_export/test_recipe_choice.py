@@ -217,6 +217,10 @@ def test_under_an_accuracy_budget_four_bit_weights_are_tried_with_static_ranges(
     assert tried == all_but("tflite-int8-mixed")
 
 
+def variant(name):
+    return {recipe.name: recipe for tried in recipes.FALLBACKS.values() for recipe in tried}[name]
+
+
 @pytest.fixture(scope="module")
 def calibration():
     matcher = Matcher.load(small_matcher.artefact("tflite", "none"))
@@ -225,7 +229,7 @@ def calibration():
 
 def test_noisy_linear_layers_of_onnx_get_dynamic_ranges_and_all_others_stay_static(tmp_path, calibration):
     """What the forms say is what the file holds."""
-    mixed = recipes.find_variant("onnx-int8-mixed")
+    mixed = variant("onnx-int8-mixed")
     source = small_matcher.artefact("onnx", "none") / "model.onnx"
     every = quantize_onnx(source, tmp_path / "a.onnx", replace(mixed, noise_limit_db=None), calibration)
     assert {form.form for form in every} == {"static"}
@@ -246,7 +250,7 @@ def test_noisy_linear_layers_of_onnx_get_dynamic_ranges_and_all_others_stay_stat
 
 def test_what_is_only_added_to_floats_has_dynamic_ranges_and_is_not_rounded(tmp_path, calibration):
     """Against the file: static layers read and give int8, the others float."""
-    mixed, static = recipes.find_variant("tflite-int8-mixed"), recipes.RECIPES["tflite-int8"]
+    mixed, static = variant("tflite-int8-mixed"), recipes.RECIPES["tflite-int8"]
     source = small_matcher.artefact("tflite", "none") / "model.tflite"
     made = tmp_path / "made.tflite"
     forms = quantize_tflite(source, made, mixed, calibration)
@@ -284,7 +288,7 @@ def types_by_tensor(path):
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 def test_noisy_layers_among_dynamic_ones_stay_float(tmp_path, calibration, target):
-    last = recipes.find_variant(f"{target}-int8-dynamic-mixed")
+    last = variant(f"{target}-int8-dynamic-mixed")
     quantise = {"tflite": quantize_tflite, "onnx": quantize_onnx}[target]
     source = small_matcher.artefact(target, "none") / f"model.{target}"
     made = tmp_path / f"made.{target}"

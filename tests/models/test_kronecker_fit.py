@@ -200,4 +200,4 @@ def test_command_fits_factors_to_the_pairs_of_a_file(tmp_path, capsys):
     assert mobilebert_models.load_pretrained(tmp_path / "student").config.kronecker
     capsys.readouterr()
     assert run("--preset", "8", "--dry-run") == 2
-    assert "--calibration fits weights; leave out --search and --dry-run" in capsys.readouterr().err
+    assert "--calibration fits weights; leave out --dry-run" in capsys.readouterr().err

@@ -1,10 +1,8 @@
-"""Promise of models/kronecker_*.py: whole models are compressed, counted as published, saved, searched."""
+"""Promise of models/kronecker_*.py: whole models are compressed, counted as published, saved."""
 
 import json
-from dataclasses import replace
-from itertools import product
+from dataclasses import asdict, replace
 
-import numpy as np
 import pytest
 import torch
 import transformers
@@ -17,7 +15,6 @@ from mobilebert_models.config import KroneckerRule
 from mobilebert_models.kronecker.compress import compress
 from mobilebert_models.kronecker.factor_shapes import PRESETS, costs, plan, preset_rules, shape_rules
 from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear, nearest_kronecker
-from mobilebert_models.kronecker.shape_search import search
 from mobilebert_runtime.errors import ModelError
 from tests.helpers.networks import KRONECKER_BATCH as BATCH
 from tests.helpers.networks import SMALL_KRONECKER as SMALL
@@ -229,41 +226,6 @@ def test_presets_name_what_they_cannot_divide():
         preset_rules(replace(SMALL, hidden_size=24), "21")
 
 
-@pytest.mark.parametrize(("rank", "hidden", "wide"), [(1, 4, 6), (2, 6, 4)])
-def test_search_lists_every_shape_within_the_budget_and_no_other(rank, hidden, wide):
-    """Against a loop over all divisors that counts whole encoders."""
-    small = {"vocab_size": 8, "hidden_size": hidden, "intermediate_size": wide, "num_attention_heads": 2}
-    config = replace(SMALL, **small, num_hidden_layers=1, max_position_embeddings=4)
-    every = all_shapes(config, rank)
-    parameters, flops = (int(np.median([c[u] for c in every.values()])) for u in ("parameters", "flops"))
-    expected = {
-        shapes: (c["parameters"], c["flops"])
-        for shapes, c in every.items()
-        if c["parameters"] <= parameters and c["flops"] <= flops
-    }
-    found = search(config, max_parameters=parameters, max_flops=flops, rank=rank, seq_len=4, top=10**6)
-    assert {(c.attention, c.feed_forward, c.embedding): (c.parameters, c.flops) for c in found} == expected
-    assert 0 < len(found) < len(every)
-    assert [c.parameters for c in found] == sorted((c.parameters for c in found), reverse=True)
-
-
-def all_shapes(config, rank):
-    found = {}
-    narrow, wide = (
-        [d for d in range(1, size + 1) if size % d == 0]
-        for size in (config.hidden_size, config.intermediate_size)
-    )
-    for attention, feed_forward, word in product(product(narrow, narrow), product(wide, narrow), narrow):
-        rules = shape_rules(config, attention, feed_forward, word, rank)
-        try:
-            layers = plan(config, rules)
-        except ModelError:
-            continue
-        if all(layer.parameters_after < layer.parameters_before for layer in layers):
-            found[attention, feed_forward, word] = costs(replace(config, kronecker=rules), 4)
-    return found
-
-
 def run(*arguments):
     with pytest.raises(SystemExit) as end:
         main(["factorize", *map(str, arguments)])
@@ -280,16 +242,13 @@ def test_command_writes_a_directory_and_the_table(dense_directory, tmp_path, cap
     assert f"{found['after']['parameters']:,}" in capsys.readouterr().out
 
 
-def test_command_takes_the_rules_of_a_search_and_counts_without_weights(dense_directory, tmp_path):
+def test_command_takes_a_file_of_rules_and_counts_without_weights(dense_directory, tmp_path):
     (dense_directory / "model.safetensors").unlink()
-    listed, factors, table = tmp_path / "s.json", tmp_path / "f.json", tmp_path / "t.json"
-    limits = ("--max-parameters", 15_000, "--max-flops", 6_000_000, "--top", 3)
-    assert run("--model", dense_directory, "--search", *limits, "--json", listed) == 0
-    candidates = json.loads(listed.read_text())["candidates"]
-    assert len(candidates) == 3
-    factors.write_text(json.dumps(candidates[0]["rules"]))
+    factors, table = tmp_path / "f.json", tmp_path / "t.json"
+    rules = preset_rules(SMALL, "8")
+    factors.write_text(json.dumps([asdict(rule) for rule in rules]))
     assert run("--model", dense_directory, "--factors", factors, "--dry-run", "--json", table) == 0
-    assert json.loads(table.read_text())["after"] == {k: candidates[0][k] for k in ("parameters", "flops")}
+    assert json.loads(table.read_text())["after"] == costs(replace(SMALL, kronecker=rules))
 
 
 @pytest.mark.parametrize(
@@ -297,9 +256,7 @@ def test_command_takes_the_rules_of_a_search_and_counts_without_weights(dense_di
     [
         (["--preset", "8"], "--out is missing"),
         (["--preset", "9", "--dry-run"], "expected one of 8, 21, 5"),
-        (["--preset", "8", "--search"], "give one of"),
-        (["--search"], "--max-parameters"),
-        (["--search", "--max-parameters", "10"], "raise a limit"),
+        (["--preset", "8", "--low-rank", "4"], "give one of"),
         (["--preset", "8", "--rank", "0", "--dry-run"], "--rank 0: expected from 1"),
         (["--factors", "none.json", "--dry-run"], "no such file"),
         (["--factors", "{file}", "--dry-run"], "not a JSON list of rules"),

@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from mobilebert_models import MatcherSettings, build, find_directory, load_pretrained, save_pretrained
+from mobilebert_models import MatcherSettings, build, load_pretrained, save_pretrained
 from mobilebert_runtime.errors import ModelError
 from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
 
@@ -146,9 +146,3 @@ def test_damaged_settings_and_missing_tokenizer_are_named_errors(saved):
     with pytest.raises(ModelError, match=r"needs vocab\.txt"):
         save_pretrained(model, directory.parent / "new", tokenizer_from=directory)
     assert not (directory.parent / "new").exists()
-
-
-@pytest.mark.parametrize("name", ["matcher-m", "matcher-s"])
-def test_the_old_name_of_a_shipped_matcher_says_the_new_one(name):
-    with pytest.raises(ModelError, match=r"is called matcher-qqp-[ms] now"):
-        find_directory(name)

@@ -15,7 +15,7 @@ from mobilebert_export.verification.accuracy_budget import meet_budget
 from mobilebert_export.verification.verify import VerificationError, reference_logits
 from mobilebert_matching.data.labelled_pairs import LabelledPairs
 from mobilebert_quantize import recipes
-from mobilebert_quantize.product_audit import ProductLoss, audit, quantise_range, quantise_rows
+from mobilebert_quantize.product_audit import ProductLoss, audit_products, quantise_range, quantise_rows
 from mobilebert_quantize.tflite.graph import TfliteGraph
 from mobilebert_quantize.tflite.int8 import embedding_layers, products
 from mobilebert_runtime.card import INPUT_NAMES
@@ -51,7 +51,7 @@ def encoded(count):
 
 def test_each_product_is_quantised_alone_as_computed_by_hand():
     model, data = TwoLayers().eval(), encoded(8)
-    found = audit(model, data, RECIPE)
+    found = audit_products(model, data, RECIPE)
     assert [product.name for product in found.products] == ["first", "second"]
     assert found.computed == 3
     with torch.inference_mode():
@@ -83,13 +83,15 @@ def test_the_product_with_an_outlier_channel_is_the_worst():
         model.first.weight[3] *= 1000
         model.first.bias[3] *= 1000
         model.second.weight[:, 3] /= 1000
-    found = audit(model, encoded(8), RECIPE)
+    found = audit_products(model, encoded(8), RECIPE)
     worst = found.worst_first()[0]
     losses = {loss.role: loss.sqnr_db for loss in worst.tensors}
-    calm = audit(TwoLayers().eval(), encoded(8), RECIPE)
+    calm = audit_products(TwoLayers().eval(), encoded(8), RECIPE)
     assert worst.rms_logit > 20 * calm.worst_first()[0].rms_logit
     assert losses
-    assert audit(model, encoded(8), recipes.RECIPES["tflite-int16x8"]).rms_logit < found.rms_logit / 5
+    assert (
+        audit_products(model, encoded(8), recipes.RECIPES["tflite-int16x8"]).rms_logit < found.rms_logit / 5
+    )
 
 
 def test_the_audit_leaves_out_what_the_file_keeps_float():
@@ -100,7 +102,7 @@ def test_the_audit_leaves_out_what_the_file_keeps_float():
     in_file = {number for number, product in enumerate(products(graph)) if id(product) in floats}
     directory = small_matcher.model_directory()
     encoded_pairs = PairTokenizer.load(directory).encode(samples.calibration_pairs()[:4], 32)
-    found = audit(mobilebert_models.load_pretrained(directory), encoded_pairs, RECIPE)
+    found = audit_products(mobilebert_models.load_pretrained(directory), encoded_pairs, RECIPE)
     left_out = set(range(found.computed - 1)) - {product.number for product in found.products}
     assert left_out == in_file
     assert len(in_file) == 2 * small_matcher.CONFIG.num_hidden_layers + 1
@@ -111,7 +113,7 @@ def test_an_embedding_matchers_head_is_audited():
     model = matcher()
     left, right = texts(2)
     encoded_pair = {name: tensor.numpy() for name, tensor in packed(left, right, 40).items()}
-    found = audit(model, encoded_pair, RECIPE)
+    found = audit_products(model, encoded_pair, RECIPE)
     audited = {product.name: product.kind for product in found.products}
     assert audited["head.context"] == audited["head.matter"] == "linear"
     assert "embedding" not in audited.values()

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from mobilebert_training.numerics import generator
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.rules import caption, headline, rule_question
 
 

@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from mobilebert_models import EncoderConfig, build
 from mobilebert_models.networks.embedding_matcher import AlignmentHead
 from mobilebert_models.networks.layers import encoder_of
-from mobilebert_training.numerics import generator
 from recipes.general_matchers import stages
 from recipes.general_matchers.batches import window
 from recipes.general_matchers.edits import edited
@@ -22,6 +21,7 @@ from recipes.general_matchers.heads import TokenStates, head_logits
 from recipes.general_matchers.minimal_pair_templates import ACTS, FIRMS, NAMES, PLACES, THINGS
 from recipes.general_matchers.minimal_pairs import DIFFERENT, SAME, generate
 from recipes.general_matchers.noise import Misspeller, is_test_word
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.prune import prune
 from recipes.general_matchers.rules import caption, headline, rule_question
 from recipes.general_matchers.stages import Run, Settings, run_stage

@@ -18,7 +18,12 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers import texts as texts_module
 from recipes.general_matchers.mine import RANKS
 from recipes.general_matchers.spelling import corpus_pieces, frequent_words, known_beside, write_words
-from recipes.general_matchers.teachers import read_sources, read_texts, shards_are_complete, write_shards
+from recipes.general_matchers.teachers import (
+    read_sources,
+    read_text_column,
+    shards_are_complete,
+    write_shards,
+)
 from recipes.general_matchers.texts import FEWEST, source_files, usable, write_own_texts
 from recipes.general_matchers.train_head import (
     HeadConfig,
@@ -35,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def test_own_texts_are_different_short_and_in_one_order(plain, tmp_path):
     facts = [write_own_texts(plain, tmp_path / name) for name in ("one", "other")]
-    found = read_texts(tmp_path / "one/texts.tsv")
+    found = read_text_column(tmp_path / "one/texts.tsv")
     lines = {line.strip() for line in plain.read_text().splitlines() if line.strip()}
     assert facts[0] == facts[1] == json.loads((tmp_path / "one/held_out.json").read_text())
     assert (tmp_path / "one/texts.tsv").read_bytes() == (tmp_path / "other/texts.tsv").read_bytes()
@@ -45,7 +50,7 @@ def test_own_texts_are_different_short_and_in_one_order(plain, tmp_path):
     assert facts[0]["dropped_because_long_or_repeated"] == len(lines) - len(found)
     assert set(read_sources(tmp_path / "one/texts.tsv")) == {"own"}
     write_own_texts(plain, tmp_path / "few", most=450)
-    assert read_texts(tmp_path / "few/texts.tsv") == found[:450]
+    assert read_text_column(tmp_path / "few/texts.tsv") == found[:450]
 
 
 def test_every_file_that_is_read_has_to_be_there(tmp_path):

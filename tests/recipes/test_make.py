@@ -28,8 +28,8 @@ from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers import make as recipe
 from recipes.general_matchers.__main__ import make
-from recipes.general_matchers.make import RECIPES, GeneralConfig
-from recipes.general_matchers.teachers import read, read_texts
+from recipes.general_matchers.make import MATCHER_RECIPES, GeneralConfig
+from recipes.general_matchers.teachers import read, read_text_column
 from recipes.general_matchers.texts import FEWEST
 from recipes.general_matchers.trunk import held
 from studies.general_matcher.train_students import parsed
@@ -127,7 +127,7 @@ def stamps(folder):
 
 
 def decides_by_recipe(head, name):
-    recipe = RECIPES[name]
+    recipe = MATCHER_RECIPES[name]
     for weights, wanted in zip(head.cosines.tolist(), (recipe.statements, recipe.questions), strict=True):
         assert weights == pytest.approx(wanted, abs=1e-3)
     assert head.overlap.tolist() == pytest.approx(recipe.overlap, abs=1e-3)
@@ -135,7 +135,7 @@ def decides_by_recipe(head, name):
     assert float(head.share) == pytest.approx(recipe.penalty, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", MATCHER_RECIPES)
 def test_shipped_matchers_decide_as_their_recipes_say(name):
     decides_by_recipe(load_pretrained(find_directory(name)).head, name)
 
@@ -143,15 +143,15 @@ def test_shipped_matchers_decide_as_their_recipes_say(name):
 @pytest.mark.slow
 def test_texts_become_verified_matchers_and_a_second_call_does_nothing(plain, toys, tmp_path):
     out = tmp_path / "ship"
-    run(quick(plain, out, *RECIPES))
-    learned = read_texts(out / "cache/texts.tsv")
+    run(quick(plain, out, *MATCHER_RECIPES))
+    learned = read_text_column(out / "cache/texts.tsv")
     pairs = list(zip(learned[:40], learned[40:80], strict=True))
-    for name in RECIPES:
+    for name in MATCHER_RECIPES:
         model, artefact = out / name / "model", out / f"{name}-none"
         assert read_config(model) == preset(name)
         record = json.loads((out / f"{name}-none.json").read_text())
         assert record["artefact"]["verification"]["passed"]
-        stages = ["joint", "vectors"] if RECIPES[name].joint else ["vectors"]
+        stages = ["joint", "vectors"] if MATCHER_RECIPES[name].joint else ["vectors"]
         assert [stage["stage"] for stage in record["stages"]] == stages
         assert record["made_of"]["texts"]["sources"] == {"own": len(learned)}
         assert record["made_of"]["teachers"] == ["minilm"]
@@ -166,7 +166,7 @@ def test_texts_become_verified_matchers_and_a_second_call_does_nothing(plain, to
         assert any(".attention." in layer for layer in layers) == (name == "matcher-open-s")
         assert any("intermediate" in layer for layer in layers)
     before = stamps(out)
-    run(quick(plain, out, *RECIPES))
+    run(quick(plain, out, *MATCHER_RECIPES))
     assert stamps(out) == before
 
 
@@ -202,7 +202,7 @@ def test_a_run_of_both_teachers_that_was_cut_off_goes_on(plain, toys, mpnet, tmp
 @pytest.mark.slow
 def test_both_teachers_train_all_trunks_on_the_fly(plain, toys, wide, tmp_path, monkeypatch):
     out = tmp_path / "ship"
-    command = [*quick(plain, out, *RECIPES), "--teacher", wide, "--on-the-fly"]
+    command = [*quick(plain, out, *MATCHER_RECIPES), "--teacher", wide, "--on-the-fly"]
 
     def cut_off(*given):
         raise DataError("cut off")
@@ -215,12 +215,12 @@ def test_both_teachers_train_all_trunks_on_the_fly(plain, toys, wide, tmp_path, 
         patched.setattr(recipe, "train_students", None)  # nothing is left for it
         run(command)
     assert {path: time for path, time in stamps(out / "students").items() if path in trunks} == trunks
-    for name in RECIPES:
+    for name in MATCHER_RECIPES:
         record = json.loads((out / f"{name}-none.json").read_text())
         assert record["artefact"]["verification"]["passed"]
-        assert record["made_of"]["on_the_fly_training"] == sorted(RECIPES)
+        assert record["made_of"]["on_the_fly_training"] == sorted(MATCHER_RECIPES)
         (stage,) = record["stages"]
-        assert set(stage["held_cosine"]) == set(RECIPES)
+        assert set(stage["held_cosine"]) == set(MATCHER_RECIPES)
         network = load_pretrained(out / name / "model")
         assert network.config == preset(name)
         decides_by_recipe(network.head, name)
@@ -228,7 +228,7 @@ def test_both_teachers_train_all_trunks_on_the_fly(plain, toys, wide, tmp_path, 
         assert any(".attention." in layer for layer in layers) == (name == "matcher-open-s")
         assert any("intermediate" in layer for layer in layers)
     # Texts that the held-out figures are of teach nothing.
-    texts = read_texts(out / "cache/texts.tsv")
+    texts = read_text_column(out / "cache/texts.tsv")
     assert (out / "cache/sentences.txt").read_text().splitlines() == texts[held(len(texts)) :]
     run([*quick(plain, out, "matcher-open-m"), "--teacher", wide, "--on-the-fly"], code=2)
 
@@ -266,10 +266,10 @@ def test_bad_requests_are_refused_before_any_work(more, complaint, plain, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", MATCHER_RECIPES)
 def test_recipes_are_those_of_the_recorded_runs(name):
     page = (ROOT / "results/general_matcher/README.md").read_text(encoding="utf-8")
-    recipe, shown = RECIPES[name], {}
+    recipe, shown = MATCHER_RECIPES[name], {}
     shown["train_head ", f"--out runs/general/{name.removeprefix('matcher-')} "] = {
         "mined": recipe.mined,
         "alike": recipe.alike,
@@ -306,7 +306,7 @@ def test_a_folder_of_another_run_is_left_alone(plain, tmp_path, capfd):
     config = GeneralConfig(plain, tmp_path / "begun")
     config.out.mkdir()
     (config.out / "general.json").write_text(json.dumps(recipe.settings(config)))
-    assert recipe.check(config)
+    assert recipe.checked_exports(config)
     for more, what in ((["--minutes", 7], "minutes (40.0)"), (["--most-texts", 600], "most texts (None)")):
         run(ship(plain, config.out, *more), code=2)
         assert f"begun with another {what}" in capfd.readouterr().err

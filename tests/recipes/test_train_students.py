@@ -16,7 +16,11 @@ from mobilebert_models.weights.four_bit import find_four_bits, four_bit_layers
 from mobilebert_models.weights.word_codes import find_codes, product_codes
 from mobilebert_runtime.errors import DataError, ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.trainable_grids import (
+from recipes.general_matchers.noise import Misspeller
+from recipes.general_matchers.teachers import read
+from recipes.general_matchers.text_stream import GROUP, TextStream, edited
+from recipes.general_matchers.train_students import StudentConfig, Teachers, TrunkTraining, train_students
+from recipes.general_matchers.trainable_grids import (
     CodedWords,
     FourBitRows,
     begin_rounding,
@@ -25,10 +29,6 @@ from mobilebert_training.trainable_grids import (
     make_ordinary,
     make_trainable,
 )
-from recipes.general_matchers.noise import Misspeller
-from recipes.general_matchers.teachers import read
-from recipes.general_matchers.text_stream import GROUP, TextStream, edited
-from recipes.general_matchers.train_students import StudentConfig, Teachers, TrainingConfig, train_students
 from recipes.general_matchers.trunk import NEAR, NEAR_COSINE, SIMILARITY, vector_losses
 from studies.general_matcher.train_students import main, parsed
 from tests.helpers.networks import TOY, spread
@@ -332,7 +332,7 @@ def run_config(teachers, tmp_path, monkeypatch):
         StudentConfig("one", replace(TOY, intermediate_size=16), str(teachers / "near"), "all", 2e-3),
         StudentConfig("two", TOY, str(teachers / "near"), "feed-forward", 2e-3),
     ]
-    return TrainingConfig(
+    return TrunkTraining(
         out=tmp_path / "run",
         cache=cache,
         sentences=tmp_path / "sentences.txt",

@@ -2,9 +2,9 @@
 
 import pytest
 
+from android_bench.emulation import emulator
+from android_bench.emulation.arm_instructions import Block
 from android_bench.measuring.rounds import MeasurementError
-from android_bench.profiling import emulation
-from android_bench.profiling.arm_instructions import Block
 from android_bench.toolchain import tools
 from mobilebert_runtime.errors import ToolError
 from studies.latency import arm_kernels, core_model
@@ -107,4 +107,4 @@ def test_the_page_gives_ratios_of_the_recorded_sums():
         assert f"| {core.name} | 0.25 | 0.25 | {core.note} |" in text
         assert f"| {core.name} | int8 | `xnn_k` | 9 | 4.0 | 16.0 |" in text
     assert {core.processor for core in arm_kernels.CORES} <= set(arm_kernels.PROCESSORS)
-    assert set(arm_kernels.PROCESSORS) <= emulation.PROCESSORS.keys()
+    assert set(arm_kernels.PROCESSORS) <= emulator.PROCESSORS.keys()

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import pytest
 
+from android_bench.emulation import emulator
 from android_bench.measuring import machine
-from android_bench.profiling import emulation
 from android_bench.toolchain import tools
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.files import write_json
@@ -134,7 +134,7 @@ def test_a_runtime_answers_as_on_an_emulated_haswell(target, tmp_path):
         subprocess.run([sys.executable, *arguments], env=cpuid_mask.environment(), check=True)
 
     def emulated(arguments):
-        emulation.run(emulation.PROCESSORS["haswell"], target, arguments)
+        emulator.run(emulator.PROCESSORS["haswell"], target, arguments)
 
     np.testing.assert_array_equal(logits("masked", masked), logits("emulated", emulated))
 

@@ -6,16 +6,16 @@ import shutil
 import numpy as np
 import pytest
 
-from mobilebert_matching.data.datasets import find_data
 from mobilebert_matching.length_bias.length_divergence import pairwise
+from mobilebert_matching.length_bias.training_sets import find_data
 from mobilebert_matching.mining.tfidf import mine_pairs
-from mobilebert_matching.word_level.word_vectors import WordVectors
 from mobilebert_runtime.errors import OptionError
-from mobilebert_training.finetuning.fit_matcher import TRAINING
 from mobilebert_training.training_config import ResumeError
 from studies.common import script
 from studies.debiasing.compare import Comparison, RunConfig, main
 from studies.debiasing.report import draw, page
+from studies.length_bias.word_level.word_matcher import TRAINING
+from studies.length_bias.word_level.word_vectors import WordVectors
 from tests.helpers.small_matcher import model_directory
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from mobilebert_models.networks.layers import EncoderOutput
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.batches import Batch
-from mobilebert_training.distillation.distillation_recipes import RECIPES
+from mobilebert_training.distillation.distillation_recipes import DISTILLATION_RECIPES
 from mobilebert_training.distillation.losses import UNLABELLED, Weights, layer_loss
 from mobilebert_training.distillation.task_distillation import stage_loss
 from mobilebert_training.finetuning.encoded_pairs import EncodedPairs
@@ -113,7 +113,7 @@ def test_task_stage_is_the_weighted_sum_of_all_five_terms_and_reads_the_swapped_
     tokenizer = PairTokenizer.load(MINILM)
     pairs, labels = toy_pairs(6)
     labels = np.where(np.arange(6) % 2, labels, UNLABELLED)
-    stage = RECIPES["kronecker"].stages[0]
+    stage = DISTILLATION_RECIPES["kronecker"].stages[0]
     student, _ = compress(teacher, RULES)
     double_teacher, double_student = (m.double().eval() for m in (teacher, student))
     encoded = EncodedPairs.encode(tokenizer, pairs)
@@ -414,8 +414,12 @@ def test_out_of_domain_command_scores_every_model_on_every_data_set(setting, tmp
 
 def test_pairs_of_a_budget_are_a_seeded_part():
     pairs, labels = toy_pairs(10)
-    drawn = table6._pairs(LabelledPairs(pairs, labels), RECIPES["kronecker"], Budget(max_pairs=4), 0, ())
-    again = table6._pairs(LabelledPairs(pairs, labels), RECIPES["kronecker"], Budget(max_pairs=4), 0, ())
+    drawn = table6._pairs(
+        LabelledPairs(pairs, labels), DISTILLATION_RECIPES["kronecker"], Budget(max_pairs=4), 0, ()
+    )
+    again = table6._pairs(
+        LabelledPairs(pairs, labels), DISTILLATION_RECIPES["kronecker"], Budget(max_pairs=4), 0, ()
+    )
     assert drawn[0] == again[0]
     assert len(set(drawn[0])) == 4
     assert all(labels[pairs.index(pair)] == label for pair, label in zip(*drawn, strict=True))

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mobilebert_matching.data.datasets import Examples
 from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.length_bias.training_sets import Examples
 from mobilebert_runtime.errors import DataError
-from mobilebert_training.finetuning.fit_matcher import TRAINING
 from studies.common import script
 from studies.common.paper_data import held_out_parts, paper_data
 from studies.length_bias import table2
 from studies.length_bias.table2 import RunConfig, figures, main, run_configs, run_one
+from studies.length_bias.word_level.word_matcher import TRAINING
 from tests.helpers.biased_data import use_small_vectors, write_data_sets
 
 

@@ -18,7 +18,7 @@ from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import ModelError
 from recipes.general_matchers import stages
 from recipes.general_matchers.stages import Run, Settings, run_stage
-from recipes.general_matchers.train_students import TrainingConfig, train_students
+from recipes.general_matchers.train_students import TrunkTraining, train_students
 from recipes.general_matchers.trunk import sentence_vectors, transfer_loss, vector_loss
 from studies.general_matcher.deeper_student import as_teacher, group_size, ridge, start, widened
 from studies.general_matcher.train_mobilebert import DeeperConfig
@@ -178,7 +178,7 @@ def test_a_deeper_student_learns_of_layers_first_while_its_teachers_read_along(t
     (tmp_path / "texts.tsv").write_text("source\ttext\n" + lines)
     (tmp_path / "sentences.txt").write_text("".join(f"{text} here\n" for text in texts[:50]))
     shape = replace(STUDENT, vocab_size=30522, max_position_embeddings=64)
-    config = TrainingConfig(
+    config = TrunkTraining(
         out=tmp_path / "run",
         cache=tmp_path,
         sentences=tmp_path / "sentences.txt",

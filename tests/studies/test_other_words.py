@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from mobilebert_models import build, load_pretrained, save_pretrained
+from mobilebert_models import EncoderConfig, build, load_pretrained, save_pretrained
 from mobilebert_models.weights.four_bit import four_bit_layers
 from mobilebert_models.weights.word_codes import WordCodes, find_codes, product_codes
 from mobilebert_runtime.errors import ModelError, OutputError, ToolError
@@ -202,3 +202,81 @@ def test_trunks_that_have_no_mean_are_errors(folders, tmp_path):
             means.mean_of_trunks(one, plain, 0.5)
     with pytest.raises(ModelError, match="other vocabularies"):
         means.main(str(folders / "one"), str(folders / "parent"), tmp_path / "out", 0.5, folders)
+
+
+PARENT = 6000  # rows of the parent's table
+
+
+@pytest.fixture(scope="module")
+def coded():
+    """An encoder whose words have 200 codes a group, the parent's table, and which of its rows they are."""
+    draw = np.random.default_rng(0)
+    parent = torch.from_numpy(draw.normal(size=(PARENT, 8))).float()
+    held = draw.permutation(PARENT)[:4200].tolist()
+    config = EncoderConfig(
+        vocab_size=4200, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+    )
+    encoder = build(config, None, seed=0)
+    codes = torch.from_numpy(draw.integers(0, 200, (4200, 2)))
+    book = torch.from_numpy(draw.normal(size=(2, 256, 4))).float()  # nothing like the parent's rows
+    rows = WordCodes.of_codebook(codes, book).table()
+    encoder.embeddings.word_embeddings.weight = torch.nn.Parameter(rows, requires_grad=False)
+    return encoder, parent, held
+
+
+def test_a_new_entry_takes_the_codes_of_the_parents_nearest_rows(coded):
+    """By brute force in float64, over vectors and not over numbers of codes."""
+    encoder, parent, held = coded
+    before = encoder.embeddings.word_embeddings.weight.clone()
+    parent = parent.clone()
+    new = sorted(set(range(PARENT)) - set(held))[:60]
+    parent[new[0]] = 0  # where the mean of no rows at all would be
+    kept = sorted([*held[:4100], *new])
+    other = other_words.with_other_entries(encoder, parent, held, kept)
+    found, table = other.embeddings.word_embeddings.weight, before.numpy()
+    assert other.config.vocab_size == len(found) == other.embeddings.word_embeddings.num_embeddings == 4160
+    for group in (slice(0, 4), slice(4, 8)):
+        members = {}
+        for row, i in enumerate(held):
+            members.setdefault(tuple(table[row, group].tolist()), []).append(
+                parent[i, group].double().numpy()
+            )
+        vectors, means = list(members), np.array([np.mean(rows, 0) for rows in members.values()])
+        for number, i in enumerate(kept):
+            if i in new:
+                nearest = np.square(means - parent[i, group].double().numpy()).sum(1).argmin()
+                assert tuple(found[number, group].tolist()) == vectors[nearest], i
+    stays = {i: row for row, i in enumerate(held)}
+    for number, i in enumerate(kept):
+        assert i in new or torch.equal(found[number], before[stays[i]])
+    assert find_codes(found) is not None
+    assert torch.equal(encoder.embeddings.word_embeddings.weight, before), "the encoder must stay as it is"
+    assert encoder.config.vocab_size == 4200
+    for (name, a), b in zip(other.named_parameters(), encoder.parameters(), strict=True):
+        assert "word_embeddings" in name or torch.equal(a, b)
+
+
+def test_words_without_codes_or_of_another_width_are_errors(coded):
+    encoder, parent, held = coded
+    with pytest.raises(ModelError, match="8 columns, the parent's of 6"):
+        other_words.with_other_entries(encoder, parent[:, :6], held, held)
+    plain = build(encoder.config, None, seed=0)
+    with pytest.raises(ModelError, match="without product codes"):
+        other_words.with_other_entries(plain, parent, held, held)
+
+
+def test_codes_are_found_again_where_the_row_of_the_largest_number_goes(coded):
+    encoder, parent, held = coded
+    before = encoder.embeddings.word_embeddings.weight
+    largest = before.abs().amax(1)
+    gone = {i for row, i in enumerate(held) if largest[row] == largest.max()}
+    kept = [i for i in held if i not in gone]
+    found = other_words.with_other_entries(encoder, parent, held, kept).embeddings.word_embeddings.weight
+    assert found.abs().max() < before.abs().max()
+    codes = find_codes(found).codes
+    row = {i: number for number, i in enumerate(held)}
+    stays = [row[i] for i in kept]
+    assert (found - before[stays]).abs().max() <= largest.max() / 127 / 2
+    theirs = find_codes(before).codes[stays]
+    for ours, old in zip(codes.t(), theirs.t(), strict=True):
+        assert len({*zip(ours.tolist(), old.tolist(), strict=True)}) == len(old.unique())

@@ -12,9 +12,9 @@ from mobilebert_matching.data.labelled_pairs import read_split
 from mobilebert_models import load_classifier
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, predict_logits
-from mobilebert_training.numerics import generator
 from recipes.general_matchers.minimal_pairs import generate
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller, is_test_word
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.texts import held_out_intents
 from studies.qqp_teacher import consistency
 from studies.qqp_teacher.consistency import (

@@ -1,7 +1,4 @@
-"""Promise: a cut vocabulary is WordPiece still, and the teacher reads it as it read the whole one.
-
-Words as product codes can be changed for other words of the parent.
-"""
+"""Promise: a cut vocabulary is WordPiece still, and the teacher reads it as it read the whole one."""
 
 import numpy as np
 import pytest
@@ -9,7 +6,6 @@ import torch
 from transformers import BertTokenizerFast
 
 from mobilebert_models import EncoderConfig, build, save_pretrained
-from mobilebert_models.weights.word_codes import WordCodes, find_codes
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.initialization.cut_vocabulary import (
@@ -17,7 +13,6 @@ from mobilebert_training.initialization.cut_vocabulary import (
     frequent_entries,
     kept_entries,
     with_entries,
-    with_other_entries,
     write_cut_tokenizer,
 )
 from mobilebert_training.initialization.student import init_student
@@ -160,81 +155,3 @@ def test_entries_of_the_highest_scores_stay_and_the_lower_id_of_equal_ones():
     ranked = sorted((i for i in range(len(whole)) if i not in must), key=lambda i: (-scores.get(i, 0), i))
     assert others == sorted(ranked[: SIZE - len(must)])
     assert {scores[i] for i in others} == {8.0}, "fewer than there are of the highest score, so ids decide"
-
-
-PARENT = 6000  # rows of the parent's table
-
-
-@pytest.fixture(scope="module")
-def coded():
-    """An encoder whose words have 200 codes a group, the parent's table, and which of its rows they are."""
-    draw = np.random.default_rng(0)
-    parent = torch.from_numpy(draw.normal(size=(PARENT, 8))).float()
-    held = draw.permutation(PARENT)[:4200].tolist()
-    config = EncoderConfig(
-        vocab_size=4200, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
-    )
-    encoder = build(config, None, seed=0)
-    codes = torch.from_numpy(draw.integers(0, 200, (4200, 2)))
-    book = torch.from_numpy(draw.normal(size=(2, 256, 4))).float()  # nothing like the parent's rows
-    rows = WordCodes.of_codebook(codes, book).table()
-    encoder.embeddings.word_embeddings.weight = torch.nn.Parameter(rows, requires_grad=False)
-    return encoder, parent, held
-
-
-def test_a_new_entry_takes_the_codes_of_the_parents_nearest_rows(coded):
-    """By brute force in float64, over vectors and not over numbers of codes."""
-    encoder, parent, held = coded
-    before = encoder.embeddings.word_embeddings.weight.clone()
-    parent = parent.clone()
-    new = sorted(set(range(PARENT)) - set(held))[:60]
-    parent[new[0]] = 0  # where the mean of no rows at all would be
-    kept = sorted([*held[:4100], *new])
-    other = with_other_entries(encoder, parent, held, kept)
-    found, table = other.embeddings.word_embeddings.weight, before.numpy()
-    assert other.config.vocab_size == len(found) == other.embeddings.word_embeddings.num_embeddings == 4160
-    for group in (slice(0, 4), slice(4, 8)):
-        members = {}
-        for row, i in enumerate(held):
-            members.setdefault(tuple(table[row, group].tolist()), []).append(
-                parent[i, group].double().numpy()
-            )
-        vectors, means = list(members), np.array([np.mean(rows, 0) for rows in members.values()])
-        for number, i in enumerate(kept):
-            if i in new:
-                nearest = np.square(means - parent[i, group].double().numpy()).sum(1).argmin()
-                assert tuple(found[number, group].tolist()) == vectors[nearest], i
-    stays = {i: row for row, i in enumerate(held)}
-    for number, i in enumerate(kept):
-        assert i in new or torch.equal(found[number], before[stays[i]])
-    assert find_codes(found) is not None
-    assert torch.equal(encoder.embeddings.word_embeddings.weight, before), "the encoder must stay as it is"
-    assert encoder.config.vocab_size == 4200
-    for (name, a), b in zip(other.named_parameters(), encoder.parameters(), strict=True):
-        assert "word_embeddings" in name or torch.equal(a, b)
-
-
-def test_words_without_codes_or_of_another_width_are_errors(coded):
-    encoder, parent, held = coded
-    with pytest.raises(ModelError, match="8 columns, the parent's of 6"):
-        with_other_entries(encoder, parent[:, :6], held, held)
-    plain = build(encoder.config, None, seed=0)
-    with pytest.raises(ModelError, match="without product codes"):
-        with_other_entries(plain, parent, held, held)
-
-
-def test_codes_are_found_again_where_the_row_of_the_largest_number_goes(coded):
-    encoder, parent, held = coded
-    before = encoder.embeddings.word_embeddings.weight
-    largest = before.abs().amax(1)
-    gone = {i for row, i in enumerate(held) if largest[row] == largest.max()}
-    kept = [i for i in held if i not in gone]
-    found = with_other_entries(encoder, parent, held, kept).embeddings.word_embeddings.weight
-    assert found.abs().max() < before.abs().max()
-    codes = find_codes(found).codes
-    row = {i: number for number, i in enumerate(held)}
-    stays = [row[i] for i in kept]
-    assert (found - before[stays]).abs().max() <= largest.max() / 127 / 2
-    theirs = find_codes(before).codes[stays]
-    for ours, old in zip(codes.t(), theirs.t(), strict=True):
-        assert len({*zip(ours.tolist(), old.tolist(), strict=True)}) == len(old.unique())

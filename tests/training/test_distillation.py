@@ -11,7 +11,7 @@ from mobilebert_models import EncoderConfig, build
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.distillation import losses as objectives
-from mobilebert_training.distillation.distillation_recipes import RECIPES, recipe
+from mobilebert_training.distillation.distillation_recipes import DISTILLATION_RECIPES, recipe
 from mobilebert_training.distillation.losses import UNLABELLED
 from mobilebert_training.distillation.task_distillation import distil, teacher_forced
 from mobilebert_training.initialization.student import factorise_embedding, inherit
@@ -174,7 +174,14 @@ def test_recipe_runs_its_stages_trains_what_each_names_and_resumes(tmp_path):
     student = inherit(STUDENT, teacher)
     first = {k: v.clone() for k, v in student.state_dict().items()}
     records = distil(
-        student, teacher, tokenizer, pairs, labels, toy_pairs(8, seed=1), RECIPES["smoke"], tmp_path
+        student,
+        teacher,
+        tokenizer,
+        pairs,
+        labels,
+        toy_pairs(8, seed=1),
+        DISTILLATION_RECIPES["smoke"],
+        tmp_path,
     )
     assert [r["stage"] for r in records] == ["layerwise", "joint", "task"]
     assert all(torch.equal(v, before[k]) for k, v in teacher.state_dict().items())
@@ -188,7 +195,14 @@ def test_recipe_runs_its_stages_trains_what_each_names_and_resumes(tmp_path):
     assert [
         r["stage"]
         for r in distil(
-            again, teacher, tokenizer, pairs, labels, toy_pairs(8, seed=1), RECIPES["smoke"], tmp_path
+            again,
+            teacher,
+            tokenizer,
+            pairs,
+            labels,
+            toy_pairs(8, seed=1),
+            DISTILLATION_RECIPES["smoke"],
+            tmp_path,
         )
     ] == ["task"]
     assert all(torch.equal(v, again.state_dict()[k]) for k, v in student.state_dict().items())
@@ -198,7 +212,7 @@ def test_run_folder_of_another_teacher_seed_recipe_or_data_is_refused(tmp_path):
     tokenizer = PairTokenizer.load(MINILM)
     teachers = [build(replace(TEACHER, num_hidden_layers=2), seed=seed) for seed in (0, 1)]
     pairs, labels = toy_pairs(8)
-    dev, smoke = toy_pairs(8, seed=1), RECIPES["smoke"]
+    dev, smoke = toy_pairs(8, seed=1), DISTILLATION_RECIPES["smoke"]
 
     def run(teacher=teachers[0], seed=0, pairs=pairs, plan=smoke):
         given = inherit(STUDENT, teacher, seed), teacher, tokenizer, pairs, labels, dev, plan, tmp_path

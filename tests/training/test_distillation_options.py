@@ -10,8 +10,8 @@ from mobilebert_models.kronecker.compress import compress
 from mobilebert_models.kronecker.factor_shapes import low_rank_rules
 from mobilebert_runtime.errors import ModelError, OptionError, OutputError
 from mobilebert_training.distillation import DistillationConfig, distill
-from mobilebert_training.distillation.distillation import check
-from mobilebert_training.distillation.distillation_recipes import RECIPES
+from mobilebert_training.distillation.distillation import checked_recipe
+from mobilebert_training.distillation.distillation_recipes import DISTILLATION_RECIPES
 from tests.helpers.texts import MINILM
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
@@ -40,10 +40,13 @@ def kronecker(folders, **given):
 
 
 def test_what_fits_is_let_through(folders):
-    assert check(config(folders, debias=1.0, start="matcher-qqp-m")) is RECIPES["matcher-m"]
-    assert check(config(folders, recipe="debias-finetune", teacher=(folders / "teacher",) * 2))
-    assert check(kronecker(folders)) is RECIPES["kronecker"]
-    assert check(kronecker(folders, recipe="kronecker-supervised", debias=1.0))
+    assert (
+        checked_recipe(config(folders, debias=1.0, start="matcher-qqp-m"))
+        is DISTILLATION_RECIPES["matcher-m"]
+    )
+    assert checked_recipe(config(folders, recipe="debias-finetune", teacher=(folders / "teacher",) * 2))
+    assert checked_recipe(kronecker(folders)) is DISTILLATION_RECIPES["kronecker"]
+    assert checked_recipe(kronecker(folders, recipe="kronecker-supervised", debias=1.0))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_what_fits_is_let_through(folders):
 )
 def test_an_option_that_does_not_apply_is_refused(folders, given, message):
     with pytest.raises(OptionError, match=message):
-        check(kronecker(folders, **given))
+        checked_recipe(kronecker(folders, **given))
 
 
 @pytest.mark.parametrize(
@@ -76,24 +79,24 @@ def test_an_option_that_does_not_apply_is_refused(folders, given, message):
 )
 def test_numbers_out_of_range_are_refused(folders, given):
     with pytest.raises(OptionError, match=f"--{next(iter(given))}"):
-        check(config(folders, **given))
+        checked_recipe(config(folders, **given))
 
 
 def test_shapes_that_cannot_be_compared_are_refused(folders):
     narrow = (folders / "teacher",)
     with pytest.raises(ModelError, match="hidden_size 384 must equal the 32 of the teacher"):
-        check(config(folders, teacher=narrow, start="matcher-qqp-m"))
+        checked_recipe(config(folders, teacher=narrow, start="matcher-qqp-m"))
     with pytest.raises(ModelError, match="no such file"):
-        check(config(folders, teacher=(folders / "none",)))
+        checked_recipe(config(folders, teacher=(folders / "none",)))
     with pytest.raises(ModelError, match="preset 'matcher-x' is unknown"):
-        check(config(folders, student="matcher-x"))
+        checked_recipe(config(folders, student="matcher-x"))
 
 
 def test_a_finished_model_is_not_replaced_unasked(folders, tmp_path):
     (tmp_path / "model").mkdir()
     with pytest.raises(OutputError, match="--force"):
         distill(config(folders, out=tmp_path))
-    assert check(config(folders, out=tmp_path, force=True))
+    assert checked_recipe(config(folders, out=tmp_path, force=True))
 
 
 def refused(capsys, *arguments):

@@ -10,7 +10,8 @@ from sklearn.metrics import accuracy_score, f1_score
 
 import mobilebert_models
 from mobilebert_export.command_line.commands.training.finetune import finetune as command
-from mobilebert_matching.data.glue import TASKS, find_task, read_task, task_figures
+from mobilebert_matching.data.glue import TASKS, find_task, read_task
+from mobilebert_matching.evaluation.glue_metrics import task_figures
 from mobilebert_models import EncoderConfig, build, load_pretrained, save_pretrained
 from mobilebert_runtime.errors import DataError, OptionError, OutputError
 from mobilebert_training.finetuning.hyperparameter_search import Cell, grid, search
@@ -77,7 +78,7 @@ def test_bad_rows_and_names_are_named_errors(tmp_path):
     with pytest.raises(DataError, match="score 'maybe' is not a number"):
         read_task(tmp_path, TASKS["sts-b"])
     write(tmp_path / "train.tsv", [("0", "a")])
-    with pytest.raises(DataError, match="line 2: wrong number of fields"):
+    with pytest.raises(DataError, match="wrong number of fields: line 2"):
         read_task(tmp_path, TASKS["mrpc"])
     with pytest.raises(DataError, match="'cola' is unknown; expected one of mrpc, sts-b, mnli, squad"):
         find_task("cola")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from mobilebert_matching.data.datasets import Examples as PairExamples
+from mobilebert_matching.length_bias.training_sets import Examples as PairExamples
 from mobilebert_models import EncoderConfig, load_pretrained
 from mobilebert_models import build as build_model
 from mobilebert_runtime.errors import DataError, OptionError

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from mobilebert_matching.data.datasets import Examples
+from mobilebert_matching.length_bias.training_sets import Examples
 from mobilebert_models import EncoderConfig, build
 from mobilebert_training.batches import LengthBuckets
 from mobilebert_training.finetuning.encoded_pairs import predict_logits

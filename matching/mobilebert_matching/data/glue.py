@@ -1,4 +1,4 @@
-"""GLUE-style tasks from local files: classification and regression of text pairs, their data and figures."""
+"""GLUE-style tasks from local files: classification and regression of text pairs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import pearsonr, spearmanr
 
-from mobilebert_matching.data.pairs import Columns, find_columns
-from mobilebert_matching.data.table_files import open_table
-from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.data.pairs import read_pairs
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
 
@@ -81,22 +78,11 @@ def read_task(folder: Path, task: Task) -> dict[str, TaskData]:
 
 def read_file(path: Path, task: Task) -> TaskData:
     """One file of a task; errors as `read_task`."""
-    table = open_table(path)
-    columns = find_columns(table.columns, path, Columns("", ""))
-    if columns.label is None:
-        raise DataError(f"{path}: no column label or score; has {', '.join(table.columns)}")
-    pairs: list[Pair] = []
-    targets: list[float] = []
-    for block in table.blocks([columns.text_a, columns.text_b, columns.label]):
-        if block.bad:
-            problem = block.bad[0]
-            raise DataError(f"{path}: line {problem.line}: {problem.reason}; mend or remove it")
-        first, second, labels = block.values
-        pairs += zip(first, second, strict=True)
-        targets += [_target(*row, task, path) for row in zip(labels, block.lines, strict=True)]
-    if not pairs:
-        raise DataError(f"{path}: no row; expected labelled pairs")
-    return TaskData(pairs, np.array(targets, np.int64 if task.labels else np.float32))
+    table = read_pairs(path, labels="text")
+    if table.labels is None:
+        raise DataError(f"{path}: no column of labels, such as label or score; add one")
+    targets = [_target(*row, task, path) for row in zip(table.labels, table.lines, strict=True)]
+    return TaskData(table.pairs, np.array(targets, np.int64 if task.labels else np.float32))
 
 
 def _target(label: str, line: int, task: Task, path: Path) -> float:
@@ -108,35 +94,3 @@ def _target(label: str, line: int, task: Task, path: Path) -> float:
         return float(label)
     except ValueError as error:
         raise DataError(f"{path}: line {line}: score {label!r} is not a number") from error
-
-
-def task_figures(task: Task, targets: np.ndarray, outputs: np.ndarray) -> dict[str, float]:
-    """The task's metrics by name, as fractions of 1.
-
-    Args:
-        task: which metrics.
-        targets: (N,) classes or scores.
-        outputs: (N, C) logits, or (N, 1) predicted scores.
-
-    Raises:
-        DataError: a correlation of constant predictions.
-    """
-    if task.labels:
-        found = outputs.argmax(1)
-        values = {"accuracy": metrics.accuracy(targets, found)}
-        if "f1" in task.figures:
-            values["f1"] = f1(targets, found)
-        return values
-    predicted = outputs[:, 0].astype(np.float64)
-    if np.ptp(predicted) == 0 or np.ptp(targets) == 0:
-        raise DataError("all predicted scores are equal; their correlation is undefined: train longer")
-    return {
-        "spearman": float(spearmanr(targets, predicted).statistic),
-        "pearson": float(pearsonr(targets, predicted).statistic),
-    }
-
-
-def f1(targets: np.ndarray, found: np.ndarray) -> float:
-    """F1 of class 1; 0 where nothing was hit."""
-    hits = int(((targets == 1) & (found == 1)).sum())
-    return 2 * hits / max(1, int((targets == 1).sum() + (found == 1).sum()))

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mobilebert_matching.data.pairs import PairTable, read_pairs
+from mobilebert_matching.data.pairs import Columns, PairTable, read_pairs
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
 
@@ -51,7 +51,7 @@ def read_table(path: Path, group: str | None = None) -> PairTable:
     Raises:
         DataError: the file is missing, has bad rows, or its labels are not 0, 1, ….
     """
-    table = read_pairs(path, group=group)
+    table = read_pairs(path, Columns(group=group))
     labels = table.labels
     if labels is None:
         raise DataError(f"{path}: has no column of labels, such as `label`; add one")

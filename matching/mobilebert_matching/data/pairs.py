@@ -7,11 +7,11 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from mobilebert_matching.data.table_files import Problem, Reason, open_table
+from mobilebert_matching.data.table_files import Block, Problem, Reason, open_table
 from mobilebert_runtime.errors import DataError
 
 __all__ = [
@@ -19,17 +19,19 @@ __all__ = [
     "KNOWN_TEXTS",
     "Columns",
     "DataError",
+    "PairReader",
     "PairTable",
     "Problem",
     "Problems",
     "Reason",
     "find_columns",
     "read_pairs",
-    "read_texts",
-    "scan_pairs",
+    "read_text_pairs",
     "text_fault",
 ]
 
+LabelKind = Literal["number", "binary", "text", "none"]
+Fault = tuple[Reason, str]
 # Column names that public data sets use; the first row whose two names are both in a file is taken.
 KNOWN_TEXTS = (
     ("question1", "question2"),
@@ -63,13 +65,6 @@ class Problems:
         if len(lines) <= NAMED_PER_REASON:
             self.examples.append(problem)
 
-    def merge(self, other: Problems) -> None:
-        """Count the rows of a later part of the same file."""
-        for reason, lines in other.lines.items():
-            room = NAMED_PER_REASON - len(self.lines.get(reason, ()))
-            self.examples += [p for p in other.examples if p.reason == reason][: max(room, 0)]
-            self.lines.setdefault(reason, array("q")).extend(lines)
-
     def describe(self) -> list[str]:
         """One line of text per reason: how many rows, and the first of them by line number."""
         out = []
@@ -92,12 +87,19 @@ class Problems:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a file plays which part."""
+    """Which column of a file plays which part; where the texts' or the label's is None, a known name is."""
 
-    text_a: str
-    text_b: str
+    text_a: str | None = None  # first texts; of ranked lists: the query
+    text_b: str | None = None  # second texts; of ranked lists: the document
     label: str | None = None
-    group: str | None = None
+    group: str | None = None  # key of the query, which makes the pairs ranked lists
+
+    def to_json(self) -> dict[str, str]:
+        """The columns that are there."""
+        return {name: column for name, column in vars(self).items() if column is not None}
+
+
+ANY_COLUMNS = Columns()
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,11 @@ class PairTable:
 
     text_a: list[str]
     text_b: list[str]
-    labels: np.ndarray | None  # (N,) int64 when all are whole numbers, else float64
+    labels: np.ndarray | None  # (N,) int64 when all are whole numbers, else float64; str where asked for
     groups: list[str] | None  # the query each pair belongs to
     lines: np.ndarray  # (N,) int64: line of the file (the header is line 1), or row of a Parquet file from 1
     columns: Columns
-    problems: Problems = field(default_factory=Problems)
+    problems: Problems = field(default_factory=Problems)  # of a whole file; of a part see `PairReader`
 
     def __len__(self) -> int:
         return len(self.text_a)
@@ -121,64 +123,137 @@ class PairTable:
         return list(zip(self.text_a, self.text_b, strict=True))
 
 
-def read_pairs(
-    path: str | Path,
-    text_a: str | None = None,
-    text_b: str | None = None,
-    label: str | None = None,
-    group: str | None = None,
-    *,
-    positive: str | None = None,
-    with_labels: bool = True,
-    skip_bad: bool = False,
-) -> PairTable:
-    """Read a whole file of pairs, every row of it.
+class PairReader:
+    """A file of text pairs, whole or in parts of a few MiB.
 
     The ending of the name gives the format: .tsv (no quoting), .csv, .jsonl or .ndjson, .parquet. Text is
     UTF-8; a byte-order mark and CRLF line ends are accepted.
 
-    Args:
-        path: the file.
-        text_a: column of the first texts; without it the names of `KNOWN_TEXTS` are tried.
-        text_b: column of the second texts.
-        label: column of the labels; without it those of `KNOWN_LABELS` are tried and `labels` may be None.
-        group: column of the query key, for ranked lists.
-        positive: makes the labels 1 where the label column holds exactly this text and 0 elsewhere.
-        with_labels: False looks at no label column, so that a file to be scored may hold any.
-        skip_bad: leave unusable rows out and list them in `problems`.
-
-    Raises:
-        DataError: no file, not a table, a column is missing, no row is usable, or (without `skip_bad`)
-            one is not.
+    Attributes:
+        columns: those found in the header.
+        problems: the rows left out of what has been read so far.
     """
-    parts = list(scan_pairs(path, text_a, text_b, label, group, positive=positive, with_labels=with_labels))
-    problems = Problems()
-    for part in parts:
-        problems.merge(part.problems)
-    if problems and not skip_bad:
-        raise DataError(f"{path}: {'; '.join(problems.describe())}; mend or remove these rows")
-    columns = parts[0].columns
-    labels = None
-    if columns.label is not None:
-        labels = np.concatenate([part.labels for part in parts if part.labels is not None])
-        if np.all(labels == np.round(labels)):
-            labels = labels.astype(np.int64)
-    return PairTable(
-        text_a=[text for part in parts for text in part.text_a],
-        text_b=[text for part in parts for text in part.text_b],
-        labels=labels,
-        groups=None if columns.group is None else [key for part in parts for key in part.groups or ()],
-        lines=np.concatenate([part.lines for part in parts]),
-        columns=columns,
-        problems=problems,
-    )
+
+    def __init__(
+        self,
+        path: str | Path,
+        columns: Columns = ANY_COLUMNS,
+        *,
+        labels: LabelKind = "number",
+        positive: str | None = None,
+    ) -> None:
+        """Open a file and find its columns.
+
+        Args:
+            path: the file.
+            columns: those asked for; without them the names of `KNOWN_TEXTS` and `KNOWN_LABELS` are tried.
+            labels: what the label column holds; a row with another label is left out. "none" looks at no
+                label column, so that a file to be scored may hold any.
+            positive: makes the labels 1 where the label column holds exactly this text and 0 elsewhere.
+
+        Raises:
+            DataError: no file, not a table, or a column is missing.
+        """
+        self._path, self._label_kind, self._positive = path, labels, positive
+        self._table = open_table(path)
+        self.columns = find_columns(self._table.columns, path, columns)
+        if labels == "none":
+            self.columns = replace(self.columns, label=None)
+        self.problems = Problems()
+
+    def parts(self, progress: Callable[[int, int], None] = lambda *_: None) -> Iterator[PairTable]:
+        """The usable rows, in order; `progress` gets what is read and the whole, in bytes (Parquet: rows).
+
+        Raises:
+            DataError: no row is usable, at the end.
+        """
+        columns = self.columns
+        parts = (columns.text_a, columns.text_b, columns.label, columns.group)
+        wanted = list(dict.fromkeys(name for name in parts if name is not None))
+        usable = 0
+        for block in self._table.blocks(wanted):
+            part = self._usable(block, dict(zip(wanted, block.values, strict=True)))
+            usable += len(part)
+            yield part
+            progress(block.done, self._table.size)
+        if not usable:
+            problems = self.problems
+            advice = "; name the positive label with --positive" if Reason.LABEL in problems.lines else ""
+            raise DataError(
+                f"{self._path}: no usable pair ({'; '.join(problems.describe()) or 'no rows'}){advice}"
+            )
+
+    def read(self, *, skip_bad: bool = False) -> PairTable:
+        """The whole file; `skip_bad` leaves unusable rows out and lists them in `problems`.
+
+        Raises:
+            DataError: no row is usable, or (without `skip_bad`) one is not.
+        """
+        parts = list(self.parts())
+        if self.problems and not skip_bad:
+            raise DataError(f"{self._path}: {'; '.join(self.problems.describe())}; mend or remove these rows")
+        labels = None
+        if self.columns.label is not None:
+            labels = np.concatenate([part.labels for part in parts if part.labels is not None])
+            if self._label_kind != "text" and np.all(labels == np.round(labels)):
+                labels = labels.astype(np.int64)
+        return PairTable(
+            text_a=[text for part in parts for text in part.text_a],
+            text_b=[text for part in parts for text in part.text_b],
+            labels=labels,
+            groups=None if self.columns.group is None else [k for part in parts for k in part.groups or ()],
+            lines=np.concatenate([part.lines for part in parts]),
+            columns=self.columns,
+            problems=self.problems,
+        )
+
+    def _usable(self, block: Block, values: dict[str, list[Any]]) -> PairTable:
+        """The usable rows of a block; one with several faults is counted once, for the first of them."""
+        columns, lines = self.columns, block.lines
+        a, b = values[columns.text_a or ""], values[columns.text_b or ""]
+        faults: dict[int, Fault] = {}
+        for name, texts in ((columns.text_a, a), (columns.text_b, b)):
+            for i, text in enumerate(texts):
+                if type(text) is not str or not text or text.isspace():
+                    faults.setdefault(i, (Reason.TEXT, name or ""))
+                elif len(text) > LONGEST_TEXT:
+                    faults.setdefault(i, (Reason.LONG, f"{name}: {len(text):,} characters"))
+        labels = None
+        if columns.label is not None:
+            labels, wrong = _labels(values[columns.label], self._label_kind, self._positive)
+            for i, fault in wrong.items():
+                faults.setdefault(i, fault)
+        groups = None
+        if columns.group is not None:
+            groups = ["" if key is None else str(key).strip() for key in values[columns.group]]
+            for i, key in enumerate(groups):
+                if not key:
+                    faults.setdefault(i, (Reason.GROUP, columns.group))
+        found = [*block.bad, *(Problem(lines[i], *fault) for i, fault in faults.items())]
+        for problem in sorted(found, key=lambda problem: problem.line):
+            self.problems.add(problem)
+        numbers = np.array(lines, np.int64)
+        if faults:
+            kept = [i for i in range(len(lines)) if i not in faults]
+            a, b = [a[i] for i in kept], [b[i] for i in kept]
+            labels = None if labels is None else labels[kept]
+            groups = None if groups is None else [groups[i] for i in kept]
+            numbers = numbers[kept]
+        return PairTable(a, b, labels, groups, numbers, columns)
 
 
-def read_texts(
+def read_pairs(
+    path: str | Path, columns: Columns = ANY_COLUMNS, *, labels: LabelKind = "number"
+) -> PairTable:
+    """A whole file of pairs, every row of it usable; see `PairReader`."""
+    return PairReader(path, columns, labels=labels).read()
+
+
+def read_text_pairs(
     path: str | Path, text_a: str | None = None, text_b: str | None = None
 ) -> list[tuple[str, str]]:
-    """The pairs of a file, whatever its labels; arguments and errors as in `read_pairs`."""
-    return read_pairs(path, text_a, text_b, with_labels=False).pairs
+    """The pairs of a file, whatever its labels; see `PairReader`."""
+    return read_pairs(path, Columns(text_a, text_b), labels="none").pairs
 
 
 def text_fault(text: str) -> str | None:
@@ -191,58 +266,8 @@ def text_fault(text: str) -> str | None:
     return "is not valid UTF-8" if any("\ud800" <= one <= "\udfff" for one in text) else None
 
 
-def scan_pairs(
-    path: str | Path,
-    text_a: str | None = None,
-    text_b: str | None = None,
-    label: str | None = None,
-    group: str | None = None,
-    *,
-    positive: str | None = None,
-    with_labels: bool = True,
-    binary: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> Iterator[PairTable]:
-    """Read a file of any size in parts of a few MiB; each part lists its own problems.
-
-    Args:
-        path: the file.
-        text_a: this and the other columns as in `read_pairs`.
-        text_b: column of the second texts.
-        label: column of the labels.
-        group: column of the query key.
-        positive: the label that counts as 1, as in `read_pairs`.
-        with_labels: False looks at no label column.
-        binary: leave out rows whose label is neither 0 nor 1.
-        progress: called after each part with what is read and the whole, in bytes (Parquet: rows).
-
-    Raises:
-        DataError: as `read_pairs`; "no usable row" comes at the end.
-    """
-    table = open_table(path)
-    columns = find_columns(table.columns, path, Columns(text_a or "", text_b or "", label, group))
-    if not with_labels:
-        columns = replace(columns, label=None)
-    parts = (columns.text_a, columns.text_b, columns.label, columns.group)
-    wanted = list(dict.fromkeys(name for name in parts if name is not None))
-    usable = 0
-    problems = Problems()
-    for block in table.blocks(wanted):
-        values = dict(zip(wanted, block.values, strict=True))
-        part = _part(block.lines, values, columns, block.bad, positive=positive, binary=binary)
-        usable += len(part)
-        if not usable:
-            problems.merge(part.problems)
-        yield part
-        if progress is not None:
-            progress(block.done, table.size)
-    if not usable:
-        advice = "; name the positive label with --positive" if Reason.LABEL in problems.lines else ""
-        raise DataError(f"{path}: no usable pair ({'; '.join(problems.describe()) or 'no rows'}){advice}")
-
-
 def find_columns(header: Sequence[str], path: str | Path, asked: Columns) -> Columns:
-    """Resolve the columns asked for ("" and None: find one) against a header.
+    """Resolve the columns asked for against a header.
 
     Raises:
         DataError: a column is missing, named twice, or no known pair of text columns is there.
@@ -271,64 +296,18 @@ def find_columns(header: Sequence[str], path: str | Path, asked: Columns) -> Col
     return Columns(text_a, text_b, label, asked.group or None)
 
 
-def _part(
-    lines: list[int],
-    values: dict[str, list[Any]],
-    columns: Columns,
-    bad: list[Problem],
-    *,
-    positive: str | None,
-    binary: bool,
-) -> PairTable:
-    """The usable rows of one block; a row with several faults is counted once, for the first of them."""
-    faults: dict[int, tuple[Reason, str]] = {}
-    for name in (columns.text_a, columns.text_b):
-        for i, text in enumerate(values[name]):
-            if type(text) is not str or not text or text.isspace():
-                faults.setdefault(i, (Reason.TEXT, name))
-            elif len(text) > LONGEST_TEXT:
-                faults.setdefault(i, (Reason.LONG, f"{name}: {len(text):,} characters"))
-    labels = None
-    if columns.label is not None:
-        labels, wrong = _labels(values[columns.label], positive, binary)
-        for i, fault in wrong.items():
-            faults.setdefault(i, fault)
-    groups = None
-    if columns.group is not None:
-        groups = ["" if key is None else str(key).strip() for key in values[columns.group]]
-        for i, key in enumerate(groups):
-            if not key:
-                faults.setdefault(i, (Reason.GROUP, columns.group))
-    a, b = values[columns.text_a], values[columns.text_b]
-    numbers = np.array(lines, np.int64)
-    problems = Problems()
-    found = [*bad, *(Problem(lines[i], *fault) for i, fault in faults.items())]
-    for problem in sorted(found, key=lambda problem: problem.line):
-        problems.add(problem)
-    if faults:
-        kept = [i for i in range(len(lines)) if i not in faults]
-        a, b = [a[i] for i in kept], [b[i] for i in kept]
-        labels = None if labels is None else labels[kept]
-        groups = None if groups is None else [groups[i] for i in kept]
-        numbers = numbers[kept]
-    return PairTable(a, b, labels, groups, numbers, columns, problems)
-
-
-def _labels(
-    values: list[Any], positive: str | None, binary: bool
-) -> tuple[np.ndarray, dict[int, tuple[Reason, str]]]:
-    """Labels as float64 (NaN where there is none) and the faults by position."""
-    if positive is not None:
-        names = ["" if value is None else str(value).strip() for value in values]
-        return np.array([name == positive for name in names], np.float64), {
-            i: (Reason.LABEL, "empty") for i, name in enumerate(names) if not name
-        }
+def _labels(values: list[Any], kind: LabelKind, positive: str | None) -> tuple[np.ndarray, dict[int, Fault]]:
+    """Labels, float64 (NaN where there is none) or text, and the faults by position."""
+    if kind == "text" or positive is not None:
+        names = np.array(["" if value is None else str(value).strip() for value in values], object)
+        faults = {int(i): (Reason.LABEL, "empty") for i in np.flatnonzero(names == "")}
+        return (names if positive is None else (names == positive).astype(np.float64)), faults
     try:
         labels = np.array(values, np.float64)
     except (ValueError, TypeError):
         labels = np.array([_number(value) for value in values], np.float64)
     faults = {int(i): (Reason.LABEL, _shown(values[i])) for i in np.flatnonzero(~np.isfinite(labels))}
-    if binary:
+    if kind == "binary":
         off = np.isfinite(labels) & (labels != 0) & (labels != 1)
         faults |= {int(i): (Reason.NOT_BINARY, _shown(values[i])) for i in np.flatnonzero(off)}
     return labels, faults

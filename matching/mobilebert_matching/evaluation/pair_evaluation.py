@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mobilebert_matching.data.datasets import TEST_SEED
 from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.evaluation.bias_measures import length_probe, tpr_gap
 from mobilebert_matching.evaluation.confidence_intervals import calibration_interval, classification_intervals
-from mobilebert_matching.length_bias.bias_measures import length_probe, tpr_gap
 from mobilebert_matching.length_bias.debiased_sets import level
 from mobilebert_matching.length_bias.length_divergence import CATEGORIES, Quartiles, pairwise, word_counts
+from mobilebert_matching.length_bias.training_sets import TEST_SEED
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
 
@@ -31,7 +31,7 @@ def evaluate(
 
     The adversarial test is Section 4.1 of Jiang et al. 2022 on these pairs: each category is down-sampled to
     the overall ratio of positives to negatives. With the default seed and the quartiles of the training file
-    it is the one of `mobilebert_matching.data.datasets`, the same pairs for every matcher.
+    it is the one of `mobilebert_matching.length_bias.training_sets`, the same pairs for every matcher.
 
     Args:
         pairs: N pairs.
@@ -82,7 +82,7 @@ def figures(
     Returns:
         `metrics.classification`, each figure F with `F_interval` where it is defined; `positives`;
         `categories`: pairs, positives, accuracy and true positive rate of each, with Wilson intervals;
-        `tpr_gap` and `length_probe` as in `mobilebert_matching.length_bias.bias_measures`.
+        `tpr_gap` and `length_probe` as in `mobilebert_matching.evaluation.bias_measures`.
     """
     values = metrics.classification(labels, probabilities, threshold)
     predictions = (probabilities >= threshold).astype(np.int64)

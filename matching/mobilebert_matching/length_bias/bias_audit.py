@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mobilebert_matching.data.pairs import Columns, PairTable, Problems, scan_pairs
+from mobilebert_matching.data.pairs import ANY_COLUMNS, Columns, PairReader, PairTable, Problems
 from mobilebert_matching.length_bias.length_divergence import (
     CATEGORIES,
     LARGE_NUMBER,
@@ -104,7 +104,7 @@ class Audit:
         return {
             "file": self.path,
             "mode": self.mode,
-            "columns": {k: v for k, v in vars(self.columns).items() if v is not None},
+            "columns": self.columns.to_json(),
             "pairs": self.positive + self.negative,
             "positive": self.positive,
             "negative": self.negative,
@@ -126,25 +126,19 @@ class Audit:
 
 def audit(
     path: str | Path,
-    text_a: str | None = None,
-    text_b: str | None = None,
-    label: str | None = None,
-    group: str | None = None,
+    columns: Columns = ANY_COLUMNS,
     *,
     positive: str | None = None,
     quartiles_from: str | Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Audit:
     """Count positives and negatives per category and score the bias.
 
     Memory grows with the number of distinct divergences (pairwise) or queries (listwise), not of rows.
 
     Args:
-        path: the file; see `mobilebert_matching.data.pairs.read_pairs` for formats and columns.
-        text_a: column of the first texts (listwise: the query).
-        text_b: column of the second texts (listwise: the document).
-        label: column of the labels, 0 or 1.
-        group: column of the query key; given, the listwise definition is used.
+        path: the file; see `mobilebert_matching.data.pairs.PairReader` for formats.
+        columns: with one of the query key the listwise definition is used; labels are 0 or 1.
         positive: the label that counts as positive, all others as negative.
         quartiles_from: take the quartiles from this file (a training set, same columns), or from the JSON of
             an earlier audit or debias; without it, from the audited file itself.
@@ -153,49 +147,45 @@ def audit(
     Raises:
         DataError: the file cannot be read as labelled pairs; or no positive or no negative pair.
     """
-    found = _Histogram() if group is None else _Lists()
-    problems = Problems()
-    columns = Columns("", "")
-    for part in scan_pairs(
-        path, text_a, text_b, label, group, positive=positive, binary=True, progress=progress
-    ):
-        columns = part.columns
-        problems.merge(part.problems)
+    reader = PairReader(path, columns, labels="binary", positive=positive)
+    lists = columns.group is not None
+    found = _Lists() if lists else _Histogram()
+    for part in reader.parts(progress):
         found.add(part, divergence_of(part, path))
     values, counts = found.levels()
     if not counts.sum(axis=1).all():
         missing = "positive" if counts[0].sum() else "negative"
-        left_out = "".join(f"; left out {line}" for line in problems.describe())
+        left_out = "".join(f"; left out {line}" for line in reader.problems.describe())
         raise DataError(
             f"{path}: no {missing} pair among {counts.sum():,}, so there is no ratio to audit{left_out}"
         )
-    mode: Mode = "pairwise" if group is None else "listwise"
+    mode: Mode = "listwise" if lists else "pairwise"
     if quartiles_from is None:
         quartiles, source = Quartiles.of(values, found.examples(counts)), str(path)
     else:
-        quartiles = load_quartiles(
-            quartiles_from, mode, text_a=text_a, text_b=text_b, label=label, group=group, positive=positive
-        )
+        quartiles = load_quartiles(quartiles_from, mode, columns, positive)
         source = str(quartiles_from)
     category = quartiles.category(values)
     table = np.array([np.bincount(category, row, 5)[1:] for row in counts]).astype(np.int64)  # (2, 4)
     return Audit(
         path=str(path),
         mode=mode,
-        columns=columns,
+        columns=reader.columns,
         quartiles=quartiles,
         quartiles_from=source,
         categories=tuple(Category(c, int(table[1, c - 1]), int(table[0, c - 1])) for c in CATEGORIES),
-        score=somers_d(category, counts, clustered=group is not None),
-        fine_score=somers_d(values, counts, clustered=group is not None),
-        homogeneity_p=_homogeneity(table) if group is None else None,
-        queries=None if group is None else len(values),
-        undefined_queries=None if group is None else int((values >= LARGE_NUMBER).sum()),
-        problems=problems,
+        score=somers_d(category, counts, clustered=lists),
+        fine_score=somers_d(values, counts, clustered=lists),
+        homogeneity_p=None if lists else _homogeneity(table),
+        queries=len(values) if lists else None,
+        undefined_queries=int((values >= LARGE_NUMBER).sum()) if lists else None,
+        problems=reader.problems,
     )
 
 
-def load_quartiles(path: str | Path, mode: Mode, **columns: str | None) -> Quartiles:
+def load_quartiles(
+    path: str | Path, mode: Mode, columns: Columns = ANY_COLUMNS, positive: str | None = None
+) -> Quartiles:
     """The quartiles an earlier audit or debias recorded as JSON, or those of a file of pairs.
 
     Raises:
@@ -203,7 +193,7 @@ def load_quartiles(path: str | Path, mode: Mode, **columns: str | None) -> Quart
     """
     path = Path(path)
     if path.suffix.lower() != ".json":
-        return audit(path, **columns).quartiles  # type: ignore[arg-type]
+        return audit(path, columns, positive=positive).quartiles
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         quartiles = Quartiles(*(float(cut) for cut in report["quartiles"]))

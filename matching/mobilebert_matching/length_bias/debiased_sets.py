@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mobilebert_matching.data.pairs import Columns, Problems, scan_pairs
+from mobilebert_matching.data.pairs import ANY_COLUMNS, Columns, PairReader, Problems
 from mobilebert_matching.data.table_files import open_table
 from mobilebert_matching.length_bias.bias_audit import Mode, divergence_of, load_quartiles
 from mobilebert_matching.length_bias.length_divergence import Quartiles, QueryLists
@@ -60,7 +60,7 @@ class Debiased:
         return {
             "file": self.path,
             "mode": self.mode,
-            "columns": {k: v for k, v in vars(self.columns).items() if v is not None},
+            "columns": self.columns.to_json(),
             "seed": self.seed,
             "pairs": self.pairs,
             "kept": len(self.keep),
@@ -90,16 +90,13 @@ class Debiased:
 
 def debias(
     path: str | Path,
-    text_a: str | None = None,
-    text_b: str | None = None,
-    label: str | None = None,
-    group: str | None = None,
+    columns: Columns = ANY_COLUMNS,
     *,
     positive: str | None = None,
     quartiles_from: str | Path | None = None,
     seed: int = 0,
     rounds: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Debiased:
     """Choose the rows of a bias-free set; `write` then copies them.
 
@@ -107,11 +104,8 @@ def debias(
     same. Rows that cannot be used (see `problems`) are not kept.
 
     Args:
-        path: the file; this and the columns as in `mobilebert_matching.length_bias.bias_audit.audit`.
-        text_a: column of the first texts.
-        text_b: column of the second texts.
-        label: column of the labels.
-        group: column of the query key; given, whole queries are discarded instead of pairs.
+        path: the file; see `mobilebert_matching.data.pairs.PairReader` for formats.
+        columns: with one of the query key whole queries are discarded instead of pairs; labels are 0 or 1.
         positive: the label that counts as positive.
         quartiles_from: a training file or a JSON report whose quartiles are used in every round.
         seed: of the down-sampling.
@@ -122,45 +116,40 @@ def debias(
         DataError: the file cannot be read as labelled pairs; or
             one of the classes is absent, or none of it would remain.
     """
-    mode: Mode = "pairwise" if group is None else "listwise"
+    lists = columns.group is not None
+    mode: Mode = "listwise" if lists else "pairwise"
     given = None
     if quartiles_from is not None:
-        given = load_quartiles(
-            quartiles_from, mode, text_a=text_a, text_b=text_b, label=label, group=group, positive=positive
-        )
+        given = load_quartiles(quartiles_from, mode, columns, positive)
     divergences, labels, lines, queries = [], [], [], []
-    lists, problems, columns = QueryLists(), Problems(), Columns("", "")
-    for part in scan_pairs(
-        path, text_a, text_b, label, group, positive=positive, binary=True, progress=progress
-    ):
+    reader, grouped = PairReader(path, columns, labels="binary", positive=positive), QueryLists()
+    for part in reader.parts(progress):
         divergence = divergence_of(part, path)
-        columns = part.columns
-        problems.merge(part.problems)
         divergences.append(divergence)
         labels.append(np.asarray(part.labels) == 1)
         lines.append(part.lines)
         if part.groups is not None:
-            queries.append(lists.add(part.groups, labels[-1], divergence))
+            queries.append(grouped.add(part.groups, labels[-1], divergence))
     value, is_positive, line = (np.concatenate(column) for column in (divergences, labels, lines))
-    if mode == "pairwise":
+    if not lists:
         kept, passes = level(value, is_positive, given, seed=seed, rounds=rounds, source=str(path))
     else:
         _check_classes(is_positive, str(path))
         query = np.concatenate(queries)
-        kept, passes = _drop_last(lists.divergence(), query, is_positive, given)
+        kept, passes = _drop_last(grouped.divergence(), query, is_positive, given)
         _check_kept(is_positive, kept, str(path))
     return Debiased(
         path=str(path),
         mode=mode,
-        columns=columns,
+        columns=reader.columns,
         seed=seed,
         rounds=tuple(passes),
         keep=line[kept],
         pairs=len(value),
-        queries=len(lists.divergence()) if group is not None else None,
-        queries_kept=len(np.unique(query[kept])) if group is not None else None,
+        queries=len(grouped.divergence()) if lists else None,
+        queries_kept=len(np.unique(query[kept])) if lists else None,
         quartiles_from=str(path if quartiles_from is None else quartiles_from),
-        problems=problems,
+        problems=reader.problems,
     )
 
 

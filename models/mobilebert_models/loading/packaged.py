@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mobilebert_models.loading.hub import hub_directory, is_hub_id
-from mobilebert_models.loading.pretrained import RENAMED_MATCHERS, SHIPPED_MATCHERS, shipped_directory
+from mobilebert_models.loading.pretrained import SHIPPED_MATCHERS, shipped_directory
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import file_sha256
 
@@ -49,8 +49,6 @@ def find_directory(name: str) -> Path:
         return shipped_directory(name)
     if Path(name).is_dir():
         return Path(name)
-    if name in RENAMED_MATCHERS:
-        raise ModelError(f"model {name!r} is called {RENAMED_MATCHERS[name]} now, and is for research only")
     if name in PACKAGES:
         return packaged_directory(name)
     if is_hub_id(name):

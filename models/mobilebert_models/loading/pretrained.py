@@ -56,13 +56,11 @@ _HEADS: dict[type[nn.Module], str] = {
 
 # Matchers that come with the project; "shipped" means the first.
 SHIPPED_MATCHERS = ("matcher-open-m", "matcher-open-s", "matcher-qqp-m", "matcher-qqp-s")
-# What they were called before there were others, and what they are called now.
-RENAMED_MATCHERS = {"matcher-m": "matcher-qqp-m", "matcher-s": "matcher-qqp-s"}
 
 
 def shipped_directory(name: str = SHIPPED_MATCHERS[0]) -> Path:
     """The directory of a matcher that comes with the project."""
-    return Path(__file__).parent / "shipped" / name
+    return Path(__file__).parents[1] / "shipped" / name
 
 
 def load_pretrained(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> nn.Module:
@@ -266,15 +264,8 @@ def _empty_model(
         return build(config, "pair_classifier", cast(int, num_labels), seed)
     rows = tensors["classifier.weight"].shape[0] if "classifier.weight" in tensors else 2
     model = build(config, head, rows, seed)
-    if isinstance(model, EmbeddingMatcher):
-        if "head.rarity.weight" in tensors:
-            model.head.weigh_rare_tokens()
-        cosines = tensors.get("head.cosines")
-        if cosines is not None and cosines.shape[1:] == (3,):  # written before there was a fourth
-            tensors["head.cosines"] = torch.cat([cosines, torch.zeros(2, 1)], 1)
-            tensors["head.overlap"] = model.head.overlap.detach()
-        if "head.question_mark" in tensors:  # files of before tell questions by their mark alone
-            tensors.setdefault("head.question_words", model.head.question_words.detach())
+    if isinstance(model, EmbeddingMatcher) and "head.rarity.weight" in tensors:
+        model.head.weigh_rare_tokens()
     return model
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mobilebert_models.networks.sentence_embedder import POOLINGS, DenseLayer, SentenceModules
 from mobilebert_runtime.errors import ModelError
 
-# Ways of making one vector of a text's token vectors, as 1_Pooling/config.json names them.
-POOLINGS = ("cls", "max", "mean", "mean_sqrt_len_tokens")
 _ACTIVATIONS = {"Identity": "identity", "Sigmoid": "sigmoid", "Tanh": "tanh"}
 # Older versions have one key per way of pooling.
 _POOLING_KEYS = {
@@ -21,26 +20,6 @@ _POOLING_KEYS = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
-
-
-@dataclass(frozen=True)
-class DenseLayer:
-    """A linear layer behind the pooling."""
-
-    folder: Path | None  # with its model.safetensors; None for one that has not been saved
-    in_features: int
-    out_features: int
-    bias: bool
-    activation: str  # "identity" or "tanh"
-
-
-@dataclass(frozen=True)
-class SentenceModules:
-    """What follows the encoder in a sentence embedder."""
-
-    pooling: tuple[str, ...]  # of `POOLINGS`; several are concatenated in this order
-    dense: tuple[DenseLayer, ...] = ()
-    normalized: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mobilebert_models.config import EncoderConfig
-from mobilebert_models.loading.pretrained import load_pretrained
-from mobilebert_models.loading.sentence_modules import (
-    SentenceModules,
-    encoder_directory,
-    read_sentence_modules,
-)
 from mobilebert_models.networks.heads import make_encoder
-from mobilebert_models.networks.layers import Encoder, encoder_of
-from mobilebert_runtime.errors import ModelError
 
+# Ways of making one vector of a text's token vectors, as 1_Pooling/config.json names them.
+POOLINGS = ("cls", "max", "mean", "mean_sqrt_len_tokens")
 # Below any feature of a real token; a padded one is never the largest.
 _LOWEST = -1e9
+
+
+@dataclass(frozen=True)
+class DenseLayer:
+    """A linear layer behind the pooling."""
+
+    folder: Path | None  # with its model.safetensors; None for one that has not been saved
+    in_features: int
+    out_features: int
+    bias: bool
+    activation: str  # "identity" or "tanh"
+
+
+@dataclass(frozen=True)
+class SentenceModules:
+    """What follows the encoder in a sentence embedder."""
+
+    pooling: tuple[str, ...]  # of `POOLINGS`; several are concatenated in this order
+    dense: tuple[DenseLayer, ...] = ()
+    normalized: bool = False
 
 
 class SentenceEmbedder(nn.Module):
@@ -67,37 +79,3 @@ def _pool(hidden: Tensor, mask: Tensor, mode: str) -> Tensor:
         return (hidden + (1.0 - mask) * _LOWEST).amax(1)
     total, count = (hidden * mask).sum(1), mask.sum(1)
     return total / (count if mode == "mean" else count.sqrt())
-
-
-def load_embedder(directory: str | Path) -> SentenceEmbedder:
-    """A sentence-transformers folder as one network, in eval mode and float32.
-
-    Raises:
-        ModelError: as `load_pretrained` and `read_sentence_modules`; or the modules do not fit each other.
-    """
-    directory = Path(directory)
-    modules = read_sentence_modules(directory)
-    if modules is None:
-        raise ModelError(f"{directory}: no modules.json, so nothing says how its token vectors are pooled")
-    encoder = encoder_of(load_pretrained(encoder_directory(directory)))
-    width = len(modules.pooling) * encoder.config.hidden_size
-    for layer in modules.dense:
-        if layer.in_features != width:
-            raise ModelError(f"{layer.folder}: reads {layer.in_features} features, not the {width} before it")
-        width = layer.out_features
-    return _around(encoder, modules).eval()
-
-
-def _around(encoder: Encoder, modules: SentenceModules) -> SentenceEmbedder:
-    embedder = SentenceEmbedder(encoder.config, modules)
-    encoder.pooler = None
-    embedder.encoder = encoder
-    for linear, layer in zip(embedder.dense, modules.dense, strict=True):
-        path = cast(Path, layer.folder) / "model.safetensors"
-        try:
-            tensors = load_file(path)
-            linear.load_state_dict({name.removeprefix("linear."): value for name, value in tensors.items()})
-        except (OSError, SafetensorError, RuntimeError) as error:
-            reason = str(error).strip().splitlines()[-1].strip()
-            raise ModelError(f"{path}: not the weights of this dense layer ({reason})") from error
-    return embedder.float()

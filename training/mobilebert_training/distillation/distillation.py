@@ -24,7 +24,7 @@ from mobilebert_training.distillation.distillation_data import (
     task_targets,
     teachers_logits,
 )
-from mobilebert_training.distillation.distillation_recipes import Recipe, recipe
+from mobilebert_training.distillation.distillation_recipes import DistillationRecipe, recipe
 from mobilebert_training.distillation.task_distillation import distil
 from mobilebert_training.finetuning.encoded_pairs import predict_logits
 from mobilebert_training.initialization.student import StudentStart, init_student, start_factored
@@ -59,7 +59,7 @@ def distill(
         DataError: the pairs are missing, damaged, or of other classes than the teacher's.
         ResumeError: OUT holds a run with other options.
     """
-    plan = check(config)
+    plan = checked_recipe(config)
     torch.set_num_threads(config.threads)
     progress("mining unlabelled pairs")
     data = gather(config.data, plan.mined_pairs, config.seed)
@@ -102,7 +102,7 @@ def distill(
     return DistillationResult(model, settings, records)
 
 
-def check(config: DistillationConfig) -> Recipe:
+def checked_recipe(config: DistillationConfig) -> DistillationRecipe:
     """The recipe of a config whose options go together; texts and weights are not read for it.
 
     Raises:
@@ -142,7 +142,7 @@ def check(config: DistillationConfig) -> Recipe:
     return plan
 
 
-def _check_shapes(config: DistillationConfig, plan: Recipe, teacher: EncoderConfig) -> None:
+def _check_shapes(config: DistillationConfig, plan: DistillationRecipe, teacher: EncoderConfig) -> None:
     """Raise `ModelError` where a stage would compare layers that have no counterpart."""
     student = (
         mobilebert_models.read_config(config.student)

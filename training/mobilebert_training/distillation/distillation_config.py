@@ -7,7 +7,7 @@ from typing import Annotated
 
 @dataclass(frozen=True)
 class DistillationConfig:
-    """From what, to what, and how; `distillation.check` says what goes together."""
+    """From what, to what, and how; `distillation.checked_recipe` says what goes together."""
 
     teacher: Annotated[
         tuple[Path, ...],

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.special import expit, log_softmax
+from scipy.special import log_softmax
 
 import mobilebert_models
 from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_split, require_classes
 from mobilebert_matching.length_bias.length_prior import LengthPrior, adjusted
 from mobilebert_matching.mining.tfidf import mine_pairs
-from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.distillation.losses import UNLABELLED
 from mobilebert_training.distillation.task_distillation import TaskTargets
 from mobilebert_training.distillation.teacher_logits import teacher_logits
-
-_LEAST = 1e-6  # probability, so that its logarithm is finite
 
 
 @dataclass(frozen=True)
@@ -116,32 +114,3 @@ def task_targets(distillation_data: DistillationData, logits: np.ndarray, streng
     debiased = logits.copy()
     debiased[known:] = adjusted(logits[known:], prior.shift(distillation_data.mined), strength)
     return TaskTargets(debiased, weights)
-
-
-def mixed_targets(
-    distillation_data: DistillationData, log_odds: np.ndarray, label_share: float, strength: float
-) -> TaskTargets:
-    """Targets of a teacher that has not seen the labelled pairs' labels: these are mixed into its word.
-
-    A labelled pair's target is `label_share` of its label and the rest of the teacher's probability, a mined
-    pair's the teacher's probability. The length prior is taken out as in `task_targets`; what the teacher
-    says of a labelled pair is a belief here, no memory, and is shifted as well.
-
-    Args:
-        distillation_data: N pairs.
-        log_odds: (N,) of label 1, calibrated.
-        label_share: from 0, the teacher alone, to below 1.
-        strength: as in `task_targets`.
-
-    Raises:
-        OptionError: a share out of range.
-        DataError: a category without both labels.
-    """
-    if not 0 <= label_share < 1:
-        raise OptionError(f"label share {label_share}: expected from 0 to below 1")
-    prior = LengthPrior.fit(*distillation_data.train)
-    weights, known = np.ones(len(distillation_data.pairs)), len(distillation_data.train.pairs)
-    weights[:known] = prior.rebalancing_weights(*distillation_data.train) ** strength
-    probability = expit(log_odds + strength * prior.shift(distillation_data.pairs))
-    probability[:known] += label_share * (distillation_data.train.labels - probability[:known])
-    return TaskTargets(np.log(np.stack([1 - probability, probability], 1).clip(_LEAST)), weights)

@@ -33,7 +33,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class DistillationRecipe:
     """Stages in order, and how many unlabelled pairs are mined beside the labelled ones."""
 
     stages: tuple[Stage, ...]
@@ -51,80 +51,61 @@ class Recipe:
 
 
 TASK = Weights(soft_labels=1.0, hard_labels=0.2)
+
+
+def _layerwise(loop: TrainingConfig) -> Stage:
+    return Stage("layerwise", loop, LAYER_TRANSFER, teacher_forced=True)
+
+
+def _task(loop: TrainingConfig, weights: Weights = TASK, dropout: float | None = None) -> Stage:
+    return Stage("task", loop, weights, trains_head=True, dropout=dropout)
+
+
 # KroneckerBERT Eq. 14; hidden states are matched without the student's dropout, which would be noise in every
 # squared difference.
 _EQ_14 = Weights(embedding=1.0, hidden_states=1.0, attention_scores=1.0, soft_labels=1.0, hard_labels=1.0)
-_KRONECKER = Stage(
-    "task",
-    TrainingConfig(epochs=3, batch_size=32, learning_rate=5e-4),
-    _EQ_14,
-    trains_head=True,
-    dropout=0.0,
-)
+_KRONECKER = _task(TrainingConfig(epochs=3, batch_size=32, learning_rate=5e-4), _EQ_14, dropout=0.0)
 
-RECIPES: dict[str, Recipe] = {
+DISTILLATION_RECIPES: dict[str, DistillationRecipe] = {
     # matcher-m: about one hour on two cores. Epochs count labelled and mined pairs together.
-    "matcher-m": Recipe(
+    "matcher-m": DistillationRecipe(
         stages=(
-            Stage(
-                "layerwise",
-                TrainingConfig(epochs=0.3, learning_rate=2e-3),
-                LAYER_TRANSFER,
-                teacher_forced=True,
-            ),
+            _layerwise(TrainingConfig(epochs=0.3, learning_rate=2e-3)),
             Stage("joint", TrainingConfig(epochs=0.35, learning_rate=1e-3), LAYER_TRANSFER),
-            Stage("task", TrainingConfig(epochs=1.1, learning_rate=5e-4), TASK, trains_head=True),
+            _task(TrainingConfig(epochs=1.1, learning_rate=5e-4)),
         ),
         mined_pairs=100_000,
     ),
     # matcher-s: a narrower student learns the layers at the same rates, and the task for longer.
-    "matcher-s": Recipe(
+    "matcher-s": DistillationRecipe(
         stages=(
-            Stage(
-                "layerwise",
-                TrainingConfig(epochs=0.4, learning_rate=2e-3),
-                LAYER_TRANSFER,
-                teacher_forced=True,
-            ),
+            _layerwise(TrainingConfig(epochs=0.4, learning_rate=2e-3)),
             Stage("joint", TrainingConfig(epochs=0.4, learning_rate=1e-3), LAYER_TRANSFER),
-            Stage("task", TrainingConfig(epochs=1.6, learning_rate=5e-4), TASK, trains_head=True),
+            _task(TrainingConfig(epochs=1.6, learning_rate=5e-4)),
         ),
         mined_pairs=40_000,
     ),
     # A student that has been taught, given new targets: the task alone, at a rate that keeps what it knows.
-    "debias-finetune": Recipe(
-        stages=(Stage("task", TrainingConfig(epochs=1.0, learning_rate=3e-4), TASK, trains_head=True),),
+    "debias-finetune": DistillationRecipe(
+        stages=(_task(TrainingConfig(epochs=1.0, learning_rate=3e-4)),),
         mined_pairs=40_000,
     ),
     # The task stage of a Kronecker (or low-rank) student; its first stage is the strategy of the same name.
-    "kronecker": Recipe(
-        stages=(_KRONECKER,),
-        mined_pairs=0,
-    ),
+    "kronecker": DistillationRecipe((_KRONECKER,), mined_pairs=0),
     # The same with the teacher's word on as many mined pairs again; not in the paper.
-    "kronecker-mined": Recipe(
-        stages=(_KRONECKER,),
-        mined_pairs=50_000,
-    ),
+    "kronecker-mined": DistillationRecipe((_KRONECKER,), mined_pairs=50_000),
     # Table 6, "w/o KD": the same student and budget, labels alone. Of the paper's rates 5e-4 is too high for
     # them (every run ended at the majority label).
-    "kronecker-supervised": Recipe(
-        stages=(
-            Stage(
-                "task",
-                replace(_KRONECKER.loop, learning_rate=1e-4),
-                Weights(hard_labels=1.0),
-                trains_head=True,
-            ),
-        ),
+    "kronecker-supervised": DistillationRecipe(
+        stages=(_task(replace(_KRONECKER.loop, learning_rate=1e-4), Weights(hard_labels=1.0)),),
         mined_pairs=0,
     ),
     # Every stage for a few steps: shows that the recipe runs, teaches nothing.
-    "smoke": Recipe(
+    "smoke": DistillationRecipe(
         stages=(
-            Stage("layerwise", TrainingConfig(epochs=1, batch_size=8), LAYER_TRANSFER, teacher_forced=True),
+            _layerwise(TrainingConfig(epochs=1, batch_size=8)),
             Stage("joint", TrainingConfig(epochs=1, batch_size=8), LAYER_TRANSFER),
-            Stage("task", TrainingConfig(epochs=1, batch_size=8), TASK, trains_head=True),
+            _task(TrainingConfig(epochs=1, batch_size=8)),
         ),
         mined_pairs=8,
     ),
@@ -139,12 +120,13 @@ TRAINING_RECIPES: dict[str, tuple[tuple[str, bool], ...]] = {
 }
 
 
-def recipe(name: str) -> Recipe:
+def recipe(name: str) -> DistillationRecipe:
     """Look up a recipe.
 
     Raises:
         OptionError: no recipe has this name.
     """
-    if name not in RECIPES:
-        raise OptionError(f"distillation recipe {name!r} is unknown; expected one of {', '.join(RECIPES)}")
-    return RECIPES[name]
+    if name not in DISTILLATION_RECIPES:
+        known = ", ".join(DISTILLATION_RECIPES)
+        raise OptionError(f"distillation recipe {name!r} is unknown; expected one of {known}")
+    return DISTILLATION_RECIPES[name]

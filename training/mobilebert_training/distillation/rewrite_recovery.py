@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mobilebert_runtime.errors import OptionError
-from mobilebert_training.distillation.distillation_recipes import TASK, Recipe, Stage
+from mobilebert_training.distillation.distillation_recipes import TASK, DistillationRecipe, Stage
 from mobilebert_training.distillation.losses import LAYER_TRANSFER
 from mobilebert_training.training_config import TrainingConfig
 
@@ -16,7 +16,7 @@ _STAGES = (
 )
 
 
-def recovery_recipe(examples: int, steps: int, batch_size: int = 64, seed: int = 0) -> Recipe:
+def recovery_recipe(examples: int, steps: int, batch_size: int = 64, seed: int = 0) -> DistillationRecipe:
     """Layer-wise transfer, joint transfer, then the task: `steps` in all.
 
     Args:
@@ -38,4 +38,4 @@ def recovery_recipe(examples: int, steps: int, batch_size: int = 64, seed: int =
         mine = max(1, round(share * steps))
         loop = TrainingConfig(epochs=mine / a_pass, batch_size=batch_size, learning_rate=rate, seed=seed)
         stages.append(Stage(name, loop, weights, teacher_forced=forced, trains_head=head))
-    return Recipe(tuple(stages), mined_pairs=0)
+    return DistillationRecipe(tuple(stages), mined_pairs=0)

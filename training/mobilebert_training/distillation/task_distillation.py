@@ -17,7 +17,7 @@ from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.batches import Batch, LengthBuckets, Tensors
 from mobilebert_training.checkpoint import save_whole
-from mobilebert_training.distillation.distillation_recipes import Recipe, Stage
+from mobilebert_training.distillation.distillation_recipes import DistillationRecipe, Stage
 from mobilebert_training.distillation.losses import (
     full_precision,
     labelled_cross_entropy,
@@ -47,7 +47,7 @@ def distil(
     pairs: Sequence[Pair],
     labels: np.ndarray,
     dev: tuple[Sequence[Pair], np.ndarray],
-    recipe: Recipe,
+    recipe: DistillationRecipe,
     out: Path,
     metadata: dict[str, Any] | None = None,
     targets: TaskTargets | None = None,

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mobilebert_matching.data.glue import Task, TaskData, task_figures
+from mobilebert_matching.data.glue import Task, TaskData
+from mobilebert_matching.evaluation.glue_metrics import task_figures
 from mobilebert_models import PairClassifier
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.batches import Batch, LengthBuckets

@@ -81,7 +81,7 @@ def search(
         path = folder / f"{cell.name}.json"
         if path.is_file():
             record = json.loads(path.read_text(encoding="utf-8"))
-            if (known := record.get("metadata", record.get("facts"))) != metadata:
+            if (known := record.get("metadata")) != metadata:
                 raise ResumeError(
                     f"{path}: a cell of {known}, this search has {metadata}; give another --out"
                 )

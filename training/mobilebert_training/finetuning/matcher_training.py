@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from mobilebert_matching.data.datasets import TrainSet, find_data, training_part
+from mobilebert_matching.length_bias.training_sets import TrainSet, find_data, training_part
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_training.finetuning.fit_matcher import fit, loop_config, settings_of
 from mobilebert_training.finetuning.matchers import build_matcher

@@ -1,8 +1,7 @@
 """A part of a WordPiece vocabulary, and the models that read it: embeddings are most of a small model.
 
 Every entry that stays keeps its text, so a teacher can be given the very pieces of its student: its embedding
-rows are chosen, nothing is retrained. Rarer words fall apart into more pieces. A student whose words are
-product codes can be given another part later: what a new entry's codes are follows from the parent's table.
+rows are chosen, nothing is retrained. Rarer words fall apart into more pieces.
 """
 
 from __future__ import annotations
@@ -17,11 +16,9 @@ from typing import cast
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor, nn
+from torch import nn
 
 from mobilebert_models import PairClassifier
-from mobilebert_models.networks.layers import Encoder
-from mobilebert_models.weights.word_codes import WordCodes, code_means, find_codes
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing_folder
 
@@ -124,60 +121,6 @@ def with_entries(teacher: PairClassifier, kept: list[int]) -> PairClassifier:
     words.num_embeddings = len(kept)
     cut.config = cut.encoder.config = replace(cut.config, vocab_size=len(kept))
     return cut
-
-
-def with_other_entries(encoder: Encoder, parent: Tensor, held: Sequence[int], kept: Sequence[int]) -> Encoder:
-    """A copy of an encoder whose words are product codes that reads another part of the parent's vocabulary.
-
-    An entry that stays keeps its codes. A new one takes, group by group, the code whose entries lie nearest
-    to it in the parent's table, by their mean there: codebooks are trained, so the parent's rows can't be
-    held against their vectors. The codebooks, and all else, stay; where no row has their largest number any
-    more, they are in finer steps, since a table's scale follows from its own numbers.
-
-    Args:
-        encoder: of V rows.
-        parent: (P, E) word embeddings of the model of whose vocabulary the encoder reads a part.
-        held: ids in it of the encoder's entries, V of them.
-        kept: ids in it of the entries that the copy reads, in their order.
-
-    Raises:
-        ModelError: the encoder's words are no product codes, or its table is not as wide as the parent's.
-    """
-    table = encoder.embeddings.word_embeddings.weight.detach().float()
-    if table.shape[1] != parent.shape[1]:
-        raise ModelError(
-            f"word embeddings of {table.shape[1]} columns, the parent's of {parent.shape[1]}: new entries "
-            "take their codes from a parent of the same width"
-        )
-    found = find_codes(table)
-    if found is None:
-        raise ModelError("word embeddings without product codes: new entries have none to take")
-    old, new = torch.tensor(held), torch.tensor(kept)
-    parts = zip(parent.detach().float().chunk(found.codes.shape[1], 1), found.codes.long().t(), strict=True)
-    codes = torch.stack([_nearest_code(part[new], part[old], code) for part, code in parts], 1)
-    row = {i: number for number, i in enumerate(held)}
-    stays = [number for number, i in enumerate(kept) if i in row]
-    codes[stays] = found.codes[[row[kept[number]] for number in stays]].long()
-    other = copy.deepcopy(encoder)
-    words = other.embeddings.word_embeddings
-    words.weight = nn.Parameter(_table(codes, found), requires_grad=words.weight.requires_grad)
-    words.num_embeddings = len(kept)
-    other.config = replace(encoder.config, vocab_size=len(kept))
-    return other
-
-
-def _nearest_code(wanted: Tensor, rows: Tensor, codes: Tensor) -> Tensor:
-    """Which code's rows have the mean nearest to each of `wanted`: (N, size), (V, size), (V,) → (N,)."""
-    means, count = code_means(rows, codes)
-    return torch.cdist(wanted, means).masked_fill(count == 0, torch.inf).argmin(1)
-
-
-def _table(codes: Tensor, before: WordCodes) -> Tensor:
-    """The table of other codes (V, G) of the same codebooks, in which `find_codes` finds them again."""
-    groups = torch.arange(codes.shape[1])
-    book = torch.zeros(before.codebook.shape)
-    book[groups, codes] = before.codebook[groups, codes].float() * before.scale  # the others have no rows
-    return WordCodes.of_codebook(codes, book).table()
 
 
 def _is_latin(entry: str) -> bool:

@@ -10,9 +10,7 @@ from torch import Tensor
 
 from mobilebert_models import EncoderConfig, PretrainingHead, build
 from mobilebert_models.kronecker.compress import compress
-from mobilebert_models.networks.layers import Encoder
 from mobilebert_runtime.errors import ModelError
-from mobilebert_training.pretraining.strategies import Strategy
 
 _COPIED = ("encoder.embeddings.", "encoder.pooler.", "cls.")
 
@@ -50,21 +48,6 @@ def inherit_pretraining(config: EncoderConfig, teacher: PretrainingHead, seed: i
             )
     student.load_state_dict({name: source[name] for name in wanted}, strict=False)
     return student
-
-
-def bare_teacher(encoder: Encoder, plan: Strategy) -> PretrainingHead:
-    """An encoder as the teacher of strategies that ask for nothing but its layers; its head is random.
-
-    Raises:
-        ModelError: the strategy distils the teacher's MLM distribution.
-    """
-    if any(phase.weights.mlm_distillation for phase in plan.phases):
-        raise ModelError(
-            "teacher: an encoder without an MLM head; this strategy distils its MLM distribution"
-        )
-    teacher = cast(PretrainingHead, build(encoder.config, "pretraining", seed=0))
-    teacher.encoder = encoder
-    return teacher.eval()
 
 
 def _split_table(teacher: PretrainingHead, config: EncoderConfig) -> dict[str, Tensor]:

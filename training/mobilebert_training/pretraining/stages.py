@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from mobilebert_models import EncoderConfig, PretrainingHead, build, save_pretrained
+from mobilebert_models.networks.layers import Encoder
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import replacing
 from mobilebert_training.batches import DrawnExamples
@@ -22,7 +23,7 @@ from mobilebert_training.initialization.pretraining_student import inherit_pretr
 from mobilebert_training.pretraining.examples import DEVELOPMENT, ExampleRecipe, Examples, Order, collate
 from mobilebert_training.pretraining.pretraining_loss import PretrainingLoss, forward, trained
 from mobilebert_training.pretraining.shards import Corpus
-from mobilebert_training.pretraining.strategies import PretrainingStage, stages, strategy
+from mobilebert_training.pretraining.strategies import PretrainingStage, Strategy, stages, strategy
 from mobilebert_training.run_directory import claim, weights_hash
 from mobilebert_training.trainer import checkpoint_activations, parameter_groups, processes, train
 from mobilebert_training.training_config import TrainingConfig
@@ -62,6 +63,21 @@ def start(
     if chosen.inherits and teacher is not None:
         return inherit_pretraining(config, teacher, plan.engine.seed)
     return cast(PretrainingHead, build(config, "pretraining", seed=plan.engine.seed))
+
+
+def bare_teacher(encoder: Encoder, plan: Strategy) -> PretrainingHead:
+    """An encoder as the teacher of strategies that ask for nothing but its layers; its head is random.
+
+    Raises:
+        ModelError: the strategy distils the teacher's MLM distribution.
+    """
+    if any(phase.weights.mlm_distillation for phase in plan.phases):
+        raise ModelError(
+            "teacher: an encoder without an MLM head; this strategy distils its MLM distribution"
+        )
+    teacher = cast(PretrainingHead, build(encoder.config, "pretraining", seed=0))
+    teacher.encoder = encoder
+    return teacher.eval()
 
 
 def pretrain(

@@ -79,15 +79,16 @@ def match(
 def read_rows(pairs: Path, text_a: str | None, text_b: str | None, *, skip_bad: bool) -> "PairTable":
     """The file's pairs, or standard input's."""
     from mobilebert_export.command_line.input_texts import standard_input
-    from mobilebert_matching.data.pairs import read_pairs
+    from mobilebert_matching.data.pairs import Columns, PairReader
 
+    asked = Columns(text_a, text_b)
     if str(pairs) != "-":
-        return read_pairs(pairs, text_a, text_b, with_labels=False, skip_bad=skip_bad)
+        return PairReader(pairs, asked, labels="none").read(skip_bad=skip_bad)
     with tempfile.NamedTemporaryFile(suffix=".tsv") as copy:  # the readers go over a file twice
         shutil.copyfileobj(standard_input(), copy)
         copy.flush()
         try:
-            return read_pairs(copy.name, text_a, text_b, with_labels=False, skip_bad=skip_bad)
+            return PairReader(copy.name, asked, labels="none").read(skip_bad=skip_bad)
         except DataError as error:
             raise DataError(str(error).replace(copy.name, "standard input")) from None
 

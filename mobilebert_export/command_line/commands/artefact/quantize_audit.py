@@ -36,9 +36,9 @@ def quantize_audit(
 
     from mobilebert_export.console import progress_console, step
     from mobilebert_export.evaluation.audit_report import audit_matcher, print_audit, write_audit
-    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_matching.data.pairs import read_text_pairs
 
-    texts = read_texts(pairs, text_a, text_b) if pairs else None
+    texts = read_text_pairs(pairs, text_a, text_b) if pairs else None
     console = progress_console()
     with step(console, "Audit"):
         name, recipe, found = audit_matcher(

@@ -31,10 +31,10 @@ def verify(
     from mobilebert_export.console import progress_console
     from mobilebert_export.pipeline.export_report import print_rows, verification_rows
     from mobilebert_export.verification.artefact_check import verify_artefact
-    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_matching.data.pairs import read_text_pairs
 
     opt.of_file("--pairs", pairs, {"--text-a": text_a, "--text-b": text_b})
-    table = read_texts(pairs, text_a, text_b) if pairs else None
+    table = read_text_pairs(pairs, text_a, text_b) if pairs else None
     result = verify_artefact(artefact, model, table, threads, progress_console())
     print_rows(f"{artefact} against PyTorch", verification_rows({"verification": result.to_json()}))
     result.require_passed(artefact)

@@ -39,21 +39,14 @@ def audit(
 
     from rich.console import Console
 
+    from mobilebert_matching.data.pairs import Columns
     from mobilebert_matching.length_bias.bias_audit import audit as run
     from mobilebert_matching.length_bias.category_plot import draw
     from mobilebert_runtime.files import replacing
 
     with reading(f"reading {file.name}") as progress:
-        found = run(
-            file,
-            text_a,
-            text_b,
-            label,
-            group,
-            positive=positive,
-            quartiles_from=quartiles_from,
-            progress=progress,
-        )
+        columns = Columns(text_a, text_b, label, group)
+        found = run(file, columns, positive=positive, quartiles_from=quartiles_from, progress=progress)
     if json_file is not None:
         with replacing(json_file, force=force) as partial:
             partial.write_text(

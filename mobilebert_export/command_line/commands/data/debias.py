@@ -1,7 +1,7 @@
 """`mobilebert debias`: write a set whose labels the length divergence does not give away."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -38,6 +38,7 @@ def debias(
 
     from rich.console import Console
 
+    from mobilebert_matching.data.pairs import Columns
     from mobilebert_matching.length_bias.bias_audit import audit
     from mobilebert_matching.length_bias.debiased_sets import debias as choose
     from mobilebert_matching.length_bias.debiased_sets import write
@@ -45,16 +46,15 @@ def debias(
 
     report = report or out.with_suffix(".report.json")
     check_output(report, force=force)
-    columns = {"text_a": text_a, "text_b": text_b, "label": label, "group": group, "positive": positive}
+    columns = Columns(text_a, text_b, label, group)
+    asked: Any = {"positive": positive, "quartiles_from": quartiles_from}
     with reading(f"reading {file.name}") as progress:
-        before = audit(file, **columns, quartiles_from=quartiles_from, progress=progress)
+        before = audit(file, columns, **asked, progress=progress)
     with reading(f"choosing from {file.name}") as progress:
-        chosen = choose(
-            file, **columns, quartiles_from=quartiles_from, seed=seed, rounds=rounds, progress=progress
-        )
+        chosen = choose(file, columns, **asked, seed=seed, rounds=rounds, progress=progress)
     write(chosen, out, force=force)
     with reading(f"auditing {out.name}") as progress:
-        after = audit(out, **columns, quartiles_from=quartiles_from, progress=progress)
+        after = audit(out, columns, **asked, progress=progress)
     record = chosen.to_json() | {
         "out": str(out),
         "audit_before": before.to_json(),

@@ -69,10 +69,10 @@ def bench(
     from android_bench.measuring.latency_report import bench_markdown, write_bench
     from android_bench.measuring.progress import session_progress
     from android_bench.measuring.sample_pairs import PAIRS
-    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_matching.data.pairs import read_text_pairs
 
     counted = opt.counted_architecture(instructions, arch)
-    texts = read_texts(pairs) if pairs else PAIRS
+    texts = read_text_pairs(pairs) if pairs else PAIRS
     candidates = name_candidates(artefacts, threads, seq_len=seq_len, pythons=python or ())
     if counted:
         check_architecture(counted, [one.folder for one in candidates])

@@ -44,14 +44,9 @@ def gate(
     from rich.markdown import Markdown
 
     from android_bench.gate import verdict as rules
+    from android_bench.gate.gate_report import gate_markdown, self_test_markdown, write_gate, write_self_test
     from android_bench.measuring.latency import BenchError, name_candidates
-    from android_bench.measuring.latency_report import (
-        check_free,
-        gate_markdown,
-        self_test_markdown,
-        write_gate,
-        write_self_test,
-    )
+    from android_bench.measuring.latency_report import check_free
     from android_bench.measuring.progress import session_progress
 
     if len(artefacts) != (1 if self_test else 2):

@@ -34,12 +34,12 @@ def invariances(
     from rich.console import Console
 
     from mobilebert_export.evaluation.scoring import open_scorer, record_head
-    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_matching.data.pairs import read_text_pairs
     from mobilebert_matching.evaluation.perturbations import invariances as measure
     from mobilebert_matching.evaluation.perturbations import sample
     from mobilebert_runtime.files import write_json
 
-    chosen = sample(read_texts(data), pairs, seed)
+    chosen = sample(read_text_pairs(data), pairs, seed)
     scorer = open_scorer(matcher, threads, symmetric=symmetric)
     with Console(stderr=True).status(f"{len(chosen):,} pairs"):
         found = measure(scorer.score, chosen, scorer.threshold, seed=seed)

@@ -68,9 +68,9 @@ def phone(
         raise OptionError(f"`phone {verb}` needs an artefact folder")
     from rich.console import Console
 
-    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_matching.data.pairs import read_text_pairs
 
-    asked = read_texts(pairs) if pairs else []
+    asked = read_text_pairs(pairs) if pairs else []
     progress = Console(stderr=True)
     if verb == "devices":
         _devices()
@@ -168,7 +168,7 @@ def _bench(
         check_free(out, force=force)
     expected = Estimate.read(estimate) if estimate else None
     if expected:
-        expected.check(read_card(folder).quant for folder in plan.artefacts)
+        expected.require(read_card(folder).quant for folder in plan.artefacts)
     chosen = Bundle.read(bundle or _default_bundle(read_card(plan.artefacts[0]).target))
     if sustained is None:
         run = bench.bench(choose(serial), plan, chosen, told=told)

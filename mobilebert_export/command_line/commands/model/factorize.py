@@ -14,14 +14,12 @@ from mobilebert_export.console import reading
 from mobilebert_runtime.errors import OptionError
 
 if TYPE_CHECKING:
-    from rich.table import Table
     from torch import nn
 
     from mobilebert_models import EncoderConfig
     from mobilebert_models.config import KroneckerRule
     from mobilebert_models.kronecker.compress import FactoredLayer
     from mobilebert_models.kronecker.factor_fit import Inputs
-    from mobilebert_models.kronecker.shape_search import Candidate
 
 
 def factorize(
@@ -42,19 +40,15 @@ def factorize(
         opt.INPUT_FILE,
         Option(help='JSON list of rules, as [{"layers": "*.dense", "m1": 8, "n1": 2}].'),
     ] = None,
-    search: Annotated[bool, Option("--search", help="List factor shapes that meet a budget.")] = False,
-    max_parameters: Annotated[int | None, opt.BUDGET, Option(help="Budget of the whole encoder.")] = None,
-    max_flops: Annotated[int | None, opt.BUDGET, Option(help="Budget of the layers' linear maps.")] = None,
-    top: Annotated[int, opt.COUNT, Option(help="Rows that --search lists.")] = 20,
     rank: Annotated[
         int | None,
         opt.COUNT,
-        Option(help="Products in the sum of every linear map; default: the preset's; in a search 1."),
+        Option(help="Products in the sum of every linear map; default: the preset's."),
     ] = None,
     words_rank: Annotated[
         int | None,
         opt.COUNT,
-        Option(help="Products in the sum of the word embedding, with --low-rank or --search."),
+        Option(help="Products in the sum of the word embedding, with --low-rank."),
     ] = None,
     calibration: Annotated[
         Path | None,
@@ -76,28 +70,18 @@ def factorize(
     """
     from mobilebert_runtime.files import replacing
 
-    if sum((preset is not None, low_rank is not None, factors is not None, search)) != 1:
-        raise OptionError("give one of --preset, --low-rank, --factors and --search")
-    if rank is not None and preset is None and not search:
-        raise OptionError("--rank goes with --preset and --search; a file of rules holds its own")
-    if words_rank is not None and low_rank is None and not search:
-        raise OptionError("--words-rank goes with --low-rank and --search")
-    if search and max_parameters is None and max_flops is None:
-        raise OptionError("--search needs --max-parameters, --max-flops or both")
-    if calibration is not None and (search or dry_run):
-        raise OptionError("--calibration fits weights; leave out --search and --dry-run")
-    if not (search or dry_run) and out is None:
+    if sum((preset is not None, low_rank is not None, factors is not None)) != 1:
+        raise OptionError("give one of --preset, --low-rank and --factors")
+    if rank is not None and preset is None:
+        raise OptionError("--rank goes with --preset; a file of rules holds its own")
+    if words_rank is not None and low_rank is None:
+        raise OptionError("--words-rank goes with --low-rank")
+    if calibration is not None and dry_run:
+        raise OptionError("--calibration fits weights; leave out --dry-run")
+    if not dry_run and out is None:
         raise OptionError("--out is missing; give a model directory to write, or --dry-run")
-    if search:
-        budget = {"max_parameters": max_parameters, "max_flops": max_flops}
-        sums: dict[str, int | None] = {
-            "rank": 1 if rank is None else rank,
-            "words_rank": 1 if words_rank is None else words_rank,
-        }
-        found = _search(model, budget, sums, seq_len, top)
-    else:
-        source = _Source(preset, low_rank, factors, rank, words_rank)
-        found = _compress(model, source, seq_len, None if dry_run else out, calibration)
+    source = _Source(preset, low_rank, factors, rank, words_rank)
+    found = _compress(model, source, seq_len, None if dry_run else out, calibration)
     if json_file is not None:
         with replacing(json_file, force=force) as partial:
             partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -162,28 +146,12 @@ def _compress(
 
 def _inputs(model: nn.Module, directory: Path, calibration: Path) -> dict[str, Inputs]:
     """What the layers of a model read in the pairs of a file."""
-    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_matching.data.pairs import read_text_pairs
     from mobilebert_models.networks.layers import encoder_of
     from mobilebert_runtime.tokenizer import PairTokenizer
     from mobilebert_training.initialization.student import inputs_of
 
-    return inputs_of(encoder_of(model), PairTokenizer.load(directory), read_texts(calibration))
-
-
-def _search(
-    model: str, budget: dict[str, int | None], sums: dict[str, int | None], seq_len: int, top: int
-) -> dict[str, Any]:
-    """List shapes that meet a budget; print and return them."""
-    from mobilebert_models.kronecker.shape_search import search
-
-    config, _ = _locate(model, counting=True)
-    limits: dict[str, Any] = budget | sums
-    candidates = search(config, **limits, seq_len=seq_len, top=top)
-    _show_candidates(
-        f"{model}, {seq_len} tokens, rank {sums['rank']}, words {sums['words_rank']}", candidates
-    )
-    rows = [asdict(c) | {"rules": [asdict(rule) for rule in c.rules(config)]} for c in candidates]
-    return {"model": Path(model).name, "seq_len": seq_len, **budget, "candidates": rows}
+    return inputs_of(encoder_of(model), PairTokenizer.load(directory), read_text_pairs(calibration))
 
 
 def _locate(model: str, *, counting: bool) -> tuple[EncoderConfig, Path | None]:
@@ -200,8 +168,12 @@ def _show_layers(
     title: str, layers: list[FactoredLayer], before: dict[str, int], after: dict[str, int]
 ) -> None:
     """One row a layer, then the whole encoder; FLOPs in millions."""
-    columns = ("W", "A", "B", "sums", "error", "of outputs", "parameters", "", "MFLOPs/token", "")
-    table = _table(title, "layer", *columns)
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column("layer", no_wrap=True)
+    for name in ("W", "A", "B", "sums", "error", "of outputs", "parameters", "", "MFLOPs/token", ""):
+        table.add_column(name, justify="right", no_wrap=True)
     for layer in layers:
         table.add_row(
             layer.name.removeprefix("encoder."),
@@ -219,30 +191,6 @@ def _show_layers(
     for name, unit in (("parameters", "parameters"), ("FLOPs", "flops")):
         old, new = before[unit], after[unit]
         _print(f"{name}: {old:,} → {new:,}, {old / new:.2f} times fewer")
-
-
-def _show_candidates(title: str, candidates: list[Candidate]) -> None:
-    """One row a candidate; the shapes of A for attention, for the widening matrix, for a word."""
-    table = _table(title, "attention A", "feed-forward A", "word A", "parameters", "FLOPs")
-    for found in candidates:
-        table.add_row(
-            "×".join(map(str, found.attention)),
-            "×".join(map(str, found.feed_forward)),
-            f"1×{found.embedding}",
-            f"{found.parameters:,}",
-            f"{found.flops:,}",
-        )
-    _print(table)
-
-
-def _table(title: str, first: str, *columns: str) -> Table:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    table.add_column(first, no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
 
 
 def _print(what: object) -> None:

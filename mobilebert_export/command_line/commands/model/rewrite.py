@@ -108,10 +108,10 @@ def _calibration(path: Path | None, most: int, tokenizer: Any) -> tuple[list[dic
     import torch
 
     from mobilebert_export import samples
-    from mobilebert_matching.data.pairs import read_texts
+    from mobilebert_matching.data.pairs import read_text_pairs
     from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH
 
-    pairs = (samples.calibration_pairs() if path is None else read_texts(path))[:most]
+    pairs = (samples.calibration_pairs() if path is None else read_text_pairs(path))[:most]
     encoded = sorted(tokenizer.ids(pairs, TRAIN_LENGTH), key=lambda row: len(row[0]))
     padded = [tokenizer.pad(encoded[i : i + 64], None) for i in range(0, len(encoded), 64)]
     batches = [{name: torch.from_numpy(array) for name, array in batch.items()} for batch in padded]

@@ -125,7 +125,7 @@ class _Pairs:
         return finetune_task(network, self.tokenizer, self.task, self.data, loop, out)
 
     def test(self, network: Any) -> dict[str, float] | None:
-        from mobilebert_matching.data.glue import task_figures
+        from mobilebert_matching.evaluation.glue_metrics import task_figures
         from mobilebert_training.finetuning.glue_finetuning import predict_task
 
         if "test" not in self.data:

@@ -65,10 +65,9 @@ def pretrain(
     from mobilebert_models.networks.layers import Encoder
     from mobilebert_runtime.errors import ModelError
     from mobilebert_runtime.files import refuse_finished
-    from mobilebert_training.initialization.pretraining_student import bare_teacher
     from mobilebert_training.pretraining.examples import ExampleRecipe
     from mobilebert_training.pretraining.shards import Corpus
-    from mobilebert_training.pretraining.stages import PretrainingPlan, draw_curves, start
+    from mobilebert_training.pretraining.stages import PretrainingPlan, bare_teacher, draw_curves, start
     from mobilebert_training.pretraining.stages import pretrain as run
     from mobilebert_training.pretraining.strategies import strategy as find_strategy
     from mobilebert_training.trainer import processes

@@ -18,9 +18,7 @@ def train_matcher(
     arch: Annotated[
         str,
         opt.MODEL,
-        Option(
-            help="minilm, bert-tiny, matchpyramid, bimpm, esim; to go on: a shipped matcher, a directory."
-        ),
+        Option(help="minilm or bert-tiny; to go on: a shipped matcher or a directory."),
     ] = "minilm",
     train_set: Annotated[
         str, Option(help="original, or adversarial: without length-divergence bias.")

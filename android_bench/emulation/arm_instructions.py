@@ -1,8 +1,8 @@
 """Which instructions the runtime executes for one inference on an emulated Arm processor, block by block.
 
 qemu writes a line for each basic block that it runs and disassembles each once; the blocks between two marks
-(runner/inferences.py) are one inference. Counts are exact, and the same each time: they say which kernels a
-runtime chooses on a processor and how much these do, never how long it takes.
+(emulation/inferences.py) are one inference. Counts are exact, and the same each time: they say which kernels
+a runtime chooses on a processor and how much these do, never how long it takes.
 """
 
 import os
@@ -15,17 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
+from android_bench.emulation import emulator, inferences
+from android_bench.emulation.elf_symbols import Symbols
 from android_bench.measuring.external_model import describe
 from android_bench.measuring.latency import Pairs, encode
 from android_bench.measuring.rounds import MeasurementError
 from android_bench.measuring.sample_pairs import PAIRS
-from android_bench.profiling import emulation
-from android_bench.profiling.elf_symbols import Symbols
 from android_bench.profiling.instructions import InstructionCount
-from android_bench.runner import inferences
 
-# The gate's: an efficiency core that has dot products, and a core that has int8 matrix products.
-PROCESSORS = ("cortex-a55", "cortex-a710")
 # Size of the guest's address space: with one of its own, libraries lie at the same addresses each time.
 _SPACE = "0x1000000000"
 # Mask and value of A64's B and BL; CBZ to TBNZ; B.cond; exceptions; BR, BLR and RET.
@@ -57,7 +54,7 @@ class Block:
     inference: int
 
 
-def trace(folder: Path, processor: emulation.Processor, pairs: Pairs = PAIRS[:1]) -> list[Block]:
+def trace(folder: Path, processor: emulator.Processor, pairs: Pairs = PAIRS[:1]) -> list[Block]:
     """The blocks that an artefact's runtime runs for one input on an Arm processor (a minute).
 
     Raises:
@@ -73,12 +70,12 @@ def trace(folder: Path, processor: emulation.Processor, pairs: Pairs = PAIRS[:1]
         os.mkfifo(log)
         space = ("-R", _SPACE)
         # Where the code lies is found by a run without a trace: all of Python's blocks would be too many.
-        maps = emulation.run(processor, target, program, space).splitlines()
+        maps = emulator.run(processor, target, program, space).splitlines()
         ranges = ",".join(f"0x{start}+0x{size:x}" for start, size in map(_range, maps))
         options = (*space, "-d", "in_asm,exec,nochain,strace", "-dfilter", ranges, "-D", str(log))
         reader = _Reader(log)
         reader.start()
-        traced = emulation.run(processor, target, program, options).splitlines()
+        traced = emulator.run(processor, target, program, options).splitlines()
         reader.join()
         if traced != maps:
             raise MeasurementError(f"{processor.name}: the runtime's code lay elsewhere in the second run")
@@ -90,7 +87,7 @@ def trace(folder: Path, processor: emulation.Processor, pairs: Pairs = PAIRS[:1]
 
 
 def count_instructions(
-    folder: Path, processor: emulation.Processor, pairs: Pairs = PAIRS[:1]
+    folder: Path, processor: emulator.Processor, pairs: Pairs = PAIRS[:1]
 ) -> InstructionCount:
     """Instructions of the runtime for one input by function, as `instructions.count_instructions` here."""
     kernels: Counter[str] = Counter()

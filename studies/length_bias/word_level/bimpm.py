@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mobilebert_models.word_level.matcher_network import RecurrentMatcherNetwork
-from mobilebert_models.word_level.recurrent import BiLSTM, mask_of
+from studies.length_bias.word_level.matcher_network import RecurrentMatcherNetwork
+from studies.length_bias.word_level.recurrent import BiLSTM, mask_of
 
 EPS = 1e-8  # least product of two norms
 STRATEGIES = ("full", "maxpooling", "attentive", "max_attentive")

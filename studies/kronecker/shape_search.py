@@ -1,14 +1,22 @@
-"""Factor shapes that meet a budget of parameters and FLOPs (KroneckerBERT section 3.6)."""
+"""Factor shapes that meet a budget of parameters and FLOPs (KroneckerBERT section 3.6).
+
+    python -m studies.kronecker.shape_search minilm shapes.json --max-parameters 4000000
+
+The `rules` of a candidate in the record are what `mobilebert factorize --factors` reads. No weights are read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from typer import Argument, Option
 
+from mobilebert_models import PRESETS, find_directory, read_config
 from mobilebert_models.config import EncoderConfig, KroneckerRule
 from mobilebert_models.inventory import SEQUENCE
 from mobilebert_models.kronecker.compress import FactoredLayer
@@ -22,9 +30,34 @@ from mobilebert_models.kronecker.factor_shapes import (
     shape_rules,
 )
 from mobilebert_models.kronecker.factored_layers import kronecker_macs
-from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.files import write_json
+from studies.common.script import console, run
 
 ROLES = {"attention": ATTENTION, "feed_forward": (WIDEN, NARROW), "embedding": (WORDS,)}
+
+
+def main(
+    model: Annotated[str, Argument(help="Model directory, or a name of `mobilebert models`.")],
+    out: Annotated[Path, Argument(help="The record.")],
+    max_parameters: Annotated[int | None, Option(min=1, help="Budget of the whole encoder.")] = None,
+    max_flops: Annotated[int | None, Option(min=1, help="Budget of the layers' linear maps.")] = None,
+    rank: Annotated[int, Option(min=1, help="Products in the sum of a linear map.")] = 1,
+    words_rank: Annotated[int, Option(min=1, help="Products in the sum of the word embedding.")] = 1,
+    seq_len: Annotated[int, Option(min=1, help="Tokens that FLOPs are counted for.")] = SEQUENCE,
+    top: Annotated[int, Option(min=1, help="Candidates that are listed.")] = 20,
+) -> None:
+    """List factor shapes that meet a budget, most parameters first."""
+    if max_parameters is None and max_flops is None:
+        raise OptionError("give --max-parameters, --max-flops or both")
+    config = PRESETS[model] if model in PRESETS else read_config(find_directory(model))
+    limits = {"max_parameters": max_parameters, "max_flops": max_flops}
+    found = search(config, **limits, rank=rank, words_rank=words_rank, seq_len=seq_len, top=top)
+    rows = [asdict(one) | {"rules": [asdict(rule) for rule in one.rules(config)]} for one in found]
+    write_json(out, {"model": Path(model).name, "seq_len": seq_len, **limits, "candidates": rows})
+    for one in found:
+        shapes = f"attention {one.attention}, feed-forward {one.feed_forward}, words 1×{one.embedding}"
+        console().print(f"{shapes}: {one.parameters:,} parameters, {one.flops:,} FLOPs")
 
 
 @dataclass(frozen=True)
@@ -177,3 +210,7 @@ def _sum_over_roles(values: Sequence[Sequence[float]]) -> np.ndarray:
     """(a,), (f,), (e,) → (a, f, e), every sum of one value each."""
     attention, feed_forward, embedding = (np.asarray(v) for v in values)
     return attention[:, None, None] + feed_forward[None, :, None] + embedding[None, None, :]
+
+
+if __name__ == "__main__":
+    run(main)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from mobilebert_models.word_level.matcher_network import RecurrentMatcherNetwork
-from mobilebert_models.word_level.recurrent import BiLSTM, mask_of, masked_max, masked_mean
+from studies.length_bias.word_level.matcher_network import RecurrentMatcherNetwork
+from studies.length_bias.word_level.recurrent import BiLSTM, mask_of, masked_max, masked_mean
 
 
 @dataclass(frozen=True)

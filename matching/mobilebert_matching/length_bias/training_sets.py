@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mobilebert_matching.data.labelled_pairs import read_table, require_classes
+from mobilebert_matching.data.pairs import Columns
 from mobilebert_matching.length_bias.bias_audit import Mode
 from mobilebert_matching.length_bias.debiased_sets import debias
 from mobilebert_runtime.errors import DataError
@@ -112,7 +113,7 @@ def training_part(
     train, lines = data.read("train")
     pool = {"original": np.ones(len(train), bool)}
     if train_set == "adversarial" or equal_size:
-        kept = debias(data.file("train"), group=data.group, seed=seed).keep
+        kept = debias(data.file("train"), Columns(group=data.group), seed=seed).keep
         pool["adversarial"] = np.isin(lines, kept)
     if data.has_dev:
         whole, _ = data.read("dev")

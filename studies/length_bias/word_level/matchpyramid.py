@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mobilebert_models.word_level.matcher_network import WordMatcherNetwork
+from studies.length_bias.word_level.matcher_network import WordMatcherNetwork
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,0 @@
-"""Words and word vectors that the word-level matchers read."""
