@@ -1,18 +1,30 @@
 """What the user sees while a command works: our own lines, not the converters'."""
 
+from __future__ import annotations
+
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Called with the title of each step as it begins. An indented line is a remark, not a step.
+Progress = Callable[[str], None]
+
+
+def quiet(_line: str) -> None:
+    """Shows nothing: what a library does unless it is asked."""
 
 
 def progress_console() -> Console:
     """A console on the terminal's standard error that stays visible inside `silenced`."""
+    from rich.console import Console
+
     return Console(file=os.fdopen(os.dup(2), "w", encoding="utf-8"), highlight=False)
 
 
@@ -26,8 +38,35 @@ def step(console: Console, title: str) -> Iterator[None]:
 
 
 @contextmanager
+def shown_steps() -> Iterator[Progress]:
+    """A `Progress` on standard error: a spinner beside the step at work, a line for each that is done."""
+    console = progress_console()
+    begun: list[tuple[str, float]] = []
+    with console.status("") as status:
+
+        def finish() -> None:
+            for title, start in begun:
+                console.print(f"[green]✓[/] {title} [dim]{time.perf_counter() - start:.1f} s[/]")
+            begun.clear()
+
+        def progress(line: str) -> None:
+            finish()
+            if line.startswith(" "):
+                console.print(line.strip())
+            else:
+                begun.append((line, time.perf_counter()))
+                status.update(line)
+
+        yield progress
+        finish()
+
+
+@contextmanager
 def reading(title: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error; yields what to call with (done, whole)."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

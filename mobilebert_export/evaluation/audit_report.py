@@ -63,7 +63,7 @@ def audit_matcher(
     if not recipe.static_ranges:
         raise OptionError(f"{recipe.name} measures no ranges; audit int8 or int16x8")
     loaded = _load_classifier(matcher) if made is None else load_source(made, matcher, model)
-    longest = loaded.network.config.max_tokens
+    longest = loaded.config.max_tokens
     if not 8 <= seq_len <= longest:
         raise OptionError(f"--seq-len {seq_len}: this model takes 8 to {longest}")
     pairs = list(texts if texts is not None else samples.calibration_pairs())

@@ -7,7 +7,7 @@ axes are free.
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -84,13 +84,18 @@ def _name_outputs(graph: Any, outputs: Sequence[str]) -> None:
         value.name = final.get(value.name, value.name)
 
 
-def describe_onnx(path: Path) -> dict[str, Any]:
+class OnnxOperators(NamedTuple):
+    """What an .onnx file computes with."""
+
+    operators: dict[str, int]  # by kind, the most frequent first
+    versions: dict[str, int]  # of the format and of operator sets: they decide which runtime can load it
+
+
+def describe_onnx(path: Path) -> OnnxOperators:
     """Operators of an .onnx file by kind, and the versions that decide which runtime can load it."""
     import onnx
 
     proto = onnx.load(path)
-    return {
-        "operators": dict(Counter(node.op_type for node in proto.graph.node).most_common()),
-        "versions": {"ir": proto.ir_version}
-        | {entry.domain or "onnx": entry.version for entry in proto.opset_import},
-    }
+    operators = Counter(node.op_type for node in proto.graph.node)
+    sets = {entry.domain or "onnx": entry.version for entry in proto.opset_import}
+    return OnnxOperators(dict(operators.most_common()), {"ir": proto.ir_version} | sets)

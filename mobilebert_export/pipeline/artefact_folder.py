@@ -1,14 +1,38 @@
-"""How an artefact folder gets to its place: whole or not at all, with checksums of every file."""
+"""An artefact folder: what lies beside the model file, and how the folder gets to its place, whole or not."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mobilebert_runtime.card import CARD_FILE, CHECKSUM_FILE
+from mobilebert_runtime.card import CARD_FILE, CHECKSUM_FILE, ArtefactCard
+from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, VOCABULARY_FILE
 from mobilebert_runtime.errors import OutputError
-from mobilebert_runtime.files import file_sha256, replacing_folder
+from mobilebert_runtime.files import file_sha256, replacing_folder, write_json
+from mobilebert_runtime.tokenizer import PairTokenizer
+
+if TYPE_CHECKING:
+    from mobilebert_export.pipeline.loading import LoadedModel
+
+
+def complete(folder: Path, card: ArtefactCard, model: LoadedModel) -> None:
+    """Add what makes a model file an artefact that `Matcher.load` opens."""
+    shutil.copyfile(model.directory / TOKENIZER_FILE, folder / TOKENIZER_FILE)
+    if SPELLING_FILE in card.files:
+        shutil.copyfile(model.directory / SPELLING_FILE, folder / SPELLING_FILE)
+    if VOCABULARY_FILE in card.files:
+        write_vocabulary(model.tokenizer, folder / VOCABULARY_FILE)
+    write_json(folder / CARD_FILE, card.to_json())
+    write_checksums(folder)
+
+
+def write_vocabulary(tokenizer: PairTokenizer, path: Path) -> None:
+    """vocab.txt of a WordPiece: an entry a line, in the order of their ids."""
+    entries = sorted(tokenizer.vocabulary().items(), key=lambda entry: entry[1])
+    path.write_text("".join(f"{token}\n" for token, _ in entries), encoding="utf-8", newline="\n")
 
 
 def write_checksums(folder: Path) -> None:

@@ -1,49 +1,76 @@
 """What a network goes through before conversion: Kronecker lowering, exact rewrites, ranges, rounding."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mobilebert_export.verification.network_outputs import Encoded
 from mobilebert_quantize.recipes import Recipe
+from mobilebert_runtime.errors import OptionError
 
 if TYPE_CHECKING:
-    from mobilebert_quantize.kronecker_lowering import LoweredLayer
+    from torch import nn
 
-Encoded = Mapping[str, NDArray[np.int32]]
+    from mobilebert_quantize.algebra.simplify import PassReport
+    from mobilebert_quantize.algebra.work import Work
+    from mobilebert_quantize.kronecker_lowering import LoweredLayer
 
 # Pairs that every pass is proved on, in float64.
 PROOF_PAIRS = 4
 
 
 @dataclass(frozen=True)
+class Rewrites:
+    """The exact passes, what they save, and what equalising does: the `rewrites` part of report.json."""
+
+    passes: tuple[PassReport, ...]
+    before: Work
+    after: Work
+    # By kind of tensors: `groups`, `noise_before` and `noise_after`; None where nothing was equalised.
+    equalisation: dict[str, dict[str, float]] | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data."""
+        return {
+            "passes": [done.to_json() for done in self.passes],
+            "work": {"before": asdict(self.before), "after": asdict(self.after)},
+            "equalisation": self.equalisation,
+        }
+
+
+@dataclass(frozen=True)
 class Rewritten:
-    """The network to convert, and the `rewrites`, `kronecker` and `weight_rounding` parts of report.json."""
+    """The network to convert, and what was done to it."""
 
-    network: Any
-    report: dict[str, Any] | None
-    kronecker: "Sequence[LoweredLayer]" = ()
-    rounding: dict[str, float] | None = None
+    network: nn.Module
+    rewrites: Rewrites | None = None
+    kronecker: tuple[LoweredLayer, ...] = ()
+    rounding: dict[str, float] | None = None  # `mobilebert_quantize.weight_rounding.Rounded.report`
 
 
-def lower_kronecker(
-    network: Any, form: str, recipe: Recipe, lengths: Sequence[int]
-) -> "tuple[Any, list[LoweredLayer]]":
-    """`mobilebert_quantize.kronecker_lowering.lower` with the measured costs of the recipe's runtime."""
+def lower_kronecker(network: nn.Module, form: str, recipe: Recipe, lengths: Sequence[int]) -> Rewritten:
+    """`mobilebert_quantize.kronecker_lowering.lower` with the measured costs of the recipe's runtime.
+
+    Raises:
+        OptionError: a form is asked for, and the network has no Kronecker layers.
+    """
     from mobilebert_quantize.kronecker_costs import costs_of
     from mobilebert_quantize.kronecker_lowering import lower
 
-    return lower(network, form, costs_of(recipe), lengths)
+    lowered, layers = lower(network, form, costs_of(recipe), lengths)
+    if form != "auto" and not layers:
+        raise OptionError(f"--kronecker {form}: the model has no Kronecker layers")
+    return Rewritten(lowered, kronecker=tuple(layers))
 
 
-def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded | None) -> Rewritten:
+def rewrite(before: Rewritten, recipe: Recipe, proof: Encoded, calibration: Encoded | None) -> Rewritten:
     """Simplify a network for conversion, as suits its recipe; with static 8-bit ranges also equalise it.
 
     Args:
-        network: the trained pair classifier, which stays as it is.
+        before: the trained network, which stays as it is, and what was done to it so far.
         recipe: how the artefact will be quantised.
         proof: encoded pairs, int32 (N, S) by input name; the first `PROOF_PAIRS` prove every pass.
         calibration: encoded pairs that ranges are measured on, where the recipe needs them.
@@ -59,17 +86,15 @@ def rewrite(network: Any, recipe: Recipe, proof: Encoded, calibration: Encoded |
     seq_len = proof["input_ids"].shape[1]
     few = {name: values[:PROOF_PAIRS] for name, values in proof.items()}
     spread_limit = INT8_SPREAD_LIMIT if recipe.activation_bits == 8 else math.inf
-    simplified = simplify(network, proof=few, spread_limit=spread_limit)
-    work = {"before": count_work(network, seq_len), "after": count_work(simplified.network, seq_len)}
-    report: dict[str, Any] = {
-        "passes": [done.to_json() for done in simplified.passes],
-        "work": {when: {"operators": found.operators, "macs": found.macs} for when, found in work.items()},
-        "equalisation": None,
-    }
+    done = simplify(before.network, proof=few, spread_limit=spread_limit)
+    work = [count_work(network, seq_len) for network in (before.network, done.network)]
+    rewrites = Rewrites(done.passes, before=work[0], after=work[1])
     if calibration is None or not recipe.static_ranges or recipe.activation_bits != 8:
-        return Rewritten(simplified.network, report)
-    equalised = equalise(simplified.network, calibration)
-    return Rewritten(equalised.network, report | {"equalisation": equalised.report})
+        return replace(before, network=done.network, rewrites=rewrites)
+    equalised = equalise(done.network, calibration)
+    return replace(
+        before, network=equalised.network, rewrites=replace(rewrites, equalisation=equalised.report)
+    )
 
 
 def rounded(before: Rewritten, recipe: Recipe, calibration: Encoded) -> Rewritten:

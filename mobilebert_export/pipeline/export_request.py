@@ -4,19 +4,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
+from mobilebert_export.pipeline.targets import DEFAULT_OPSET, find_target
 from mobilebert_quantize.recipes import TFLITE_VERSIONS, WORD_BITS, Recipe, find_recipe, for_oldest_runtimes
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.card_parts import MOST_BUCKETS
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.signature import read_secret_key
 
-# Default operator set: the newest that the oldest supported ONNX Runtime (1.17) reads.
-DEFAULT_OPSET = 20
 OPSETS = range(18, 21)
 # Sequence lengths of an artefact, as far as they are below --seq-len; real pairs have about 30 tokens.
 DEFAULT_BUCKETS = (16, 32, 64, 128)
 SHORTEST = 8
-DEFAULT_WORD_BITS = 8
 VERIFY_PAIRS = 2000
 
 
@@ -47,11 +45,11 @@ class ExportRequest:
         "none, fp16 (weights); calibrated int16x8, int8: dynamic, static, or whichever passes (int8).",
     ] = "int8"
     word_bits: Annotated[
-        int, "Bits of a number of the word embeddings: 8, or 4 or 2 as product codes; not with none and fp16."
-    ] = DEFAULT_WORD_BITS
+        int, "Bits per value of the word embeddings: 8, or 4 or 2 as product codes; not with none or fp16."
+    ] = Recipe.word_bits
     minimum_runtime: Annotated[
         str | None,
-        "Oldest TFLite that has to read the file, 2.14 or 2.18; default: that of the fastest file.",
+        "Oldest TFLite that must read the file, 2.14 or 2.18; default: what the fastest file needs.",
     ] = None
     seq_len: Annotated[int, "Tokens; longer pairs are truncated, shorter ones padded."] = 128
     buckets: Annotated[
@@ -63,7 +61,8 @@ class ExportRequest:
         Path | None, "TSV of text pairs for int8 ranges; default: the bundled samples."
     ] = None
     max_accuracy_drop: Annotated[
-        float | None, "Points that quantising may cost on --pairs; products go back to float until it holds."
+        float | None,
+        "Points that quantising may cost on --pairs; harmful products stay float until it holds.",
     ] = None
     pairs: Annotated[Path | None, "Labelled pairs for --max-accuracy-drop."] = None
     verify_pairs: Annotated[int, "Pairs made from the bundled text to count changed decisions on."] = (
@@ -93,7 +92,7 @@ class ExportRequest:
             raise OptionError(
                 f"--word-bits {self.word_bits}: expected one of {', '.join(map(str, WORD_BITS))}"
             )
-        if self.word_bits != DEFAULT_WORD_BITS and not recipe.integer_operators:
+        if self.word_bits != Recipe.word_bits and not recipe.integer_operators:
             raise OptionError(
                 f"--word-bits {self.word_bits}: --quant {self.quant} keeps the word embeddings in float; "
                 "expected dynamic, int8, static or int16x8"
@@ -107,8 +106,8 @@ class ExportRequest:
             )
         if self.calibration is not None and not recipe.needs_calibration:
             raise OptionError(
-                "--calibration is only read by --quant dynamic, int8, static and int16x8; "
-                f"{recipe.name} measures nothing"
+                "--calibration applies only to --quant dynamic, int8, static and int16x8; "
+                f"{recipe.name} measures no ranges"
             )
         if self.opset not in OPSETS:
             raise OptionError(f"--opset {self.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
@@ -145,7 +144,8 @@ class ExportRequest:
             raise OptionError(f"--minimum-runtime {version}: expected {' or '.join(TFLITE_VERSIONS)}")
         if self.target != "tflite":
             raise OptionError(
-                f"--minimum-runtime {version}: is of TFLite; leave it away with --target {self.target}"
+                f"--minimum-runtime {version}: applies to TFLite only; "
+                f"leave it out with --target {self.target}"
             )
         return for_oldest_runtimes(recipe) if version == TFLITE_VERSIONS[0] else recipe
 
@@ -154,6 +154,5 @@ class ExportRequest:
         lengths = self.buckets
         if lengths is None:
             lengths = (*(length for length in DEFAULT_BUCKETS if length < self.seq_len), self.seq_len)
-        return tuple(
-            Bucket(length, f"seq_{length}" if self.target == "tflite" else None) for length in lengths
-        )
+        target = find_target(self.target)
+        return tuple(Bucket(length, target.signature(length)) for length in lengths)

@@ -1,21 +1,20 @@
-"""From a model directory to a verified artefact folder: load → rewrite → write → verify.
+"""From a model directory to a verified artefact folder: plan → rewrite → write → verify → report.
 
 Nothing is visible under the final name until every step has passed.
 """
 
+from __future__ import annotations
+
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from mobilebert_export import samples
-from mobilebert_export.console import silenced, step
-from mobilebert_export.pipeline.artefact_folder import check_output, new_folder, write_checksums
+from mobilebert_export.console import Progress, quiet, silenced
+from mobilebert_export.pipeline.artefact_folder import check_output, complete, new_folder, write_checksums
+from mobilebert_export.pipeline.card import artefact_card
 from mobilebert_export.pipeline.exact_rewrites import (
     PROOF_PAIRS,
     Rewritten,
@@ -23,45 +22,50 @@ from mobilebert_export.pipeline.exact_rewrites import (
     rewrite,
     rounded,
 )
-from mobilebert_export.pipeline.export_report import write_report
-from mobilebert_export.pipeline.export_request import DEFAULT_WORD_BITS, ExportRequest
-from mobilebert_export.pipeline.loading import LoadedModel, artefact_card, load_model
-from mobilebert_export.pipeline.model_files import complete, quantise, write_float
-from mobilebert_export.pipeline.recipe_choice import Chosen, Rejected, Written, choose, recipes_of
-from mobilebert_export.verification.accuracy_budget import (
-    meet_budget,
-    products_by_harm,
-    read_budget_pairs,
-)
-from mobilebert_export.verification.artefact_check import ArtefactCheck, Checked
-from mobilebert_export.verification.network_outputs import Text, network_inputs
-from mobilebert_matching.data.labelled_pairs import LabelledPairs
+from mobilebert_export.pipeline.export_request import ExportRequest
+from mobilebert_export.pipeline.loading import load_model
+from mobilebert_export.pipeline.plan import Plan
+from mobilebert_export.pipeline.recipe_choice import Chosen, Written, choose, recipes_of
+from mobilebert_export.pipeline.report import Report, make_report, measure_pair, write_recipe, write_report
+from mobilebert_export.pipeline.targets import find_target
+from mobilebert_export.verification.accuracy_budget import meet_budget, products_by_harm, read_goal
+from mobilebert_export.verification.artefact_check import ArtefactCheck
+from mobilebert_export.verification.network_outputs import network_inputs
+from mobilebert_export.verification.verify import Verification
 from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_quantize.calibration_data import encode_calibration
 from mobilebert_quantize.product_noise import ProductForm
 from mobilebert_quantize.recipes import Recipe
-from mobilebert_runtime.card import ArtefactCard
-from mobilebert_runtime.errors import OptionError
-from mobilebert_runtime.files import write_json
 from mobilebert_runtime.signature import sign
-from mobilebert_runtime.tokenizer import Pair
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @dataclass(frozen=True)
-class ExportInputs:
-    """All that an export reads, checked against the request before anything is written."""
+class ExportResult:
+    """An artefact that was written, and what was found out about it."""
 
-    asked: Recipe  # what the network is rewritten for
-    recipes: tuple[Recipe, ...]  # to try, the fastest first
-    left_out: tuple[Rejected, ...]  # recipes that do not suit the network
-    model: LoadedModel
-    card: ArtefactCard
-    calibration: dict[str, NDArray[np.int32]] | None  # (N, S) by input name, where the recipe has ranges
-    labelled: LabelledPairs | None  # where there is an accuracy budget
+    path: Path  # of the artefact folder
+    report: Report  # the content of its report.json
+
+    @property
+    def recipe(self) -> str:
+        """Name of the recipe that was taken, such as "tflite-int8-mixed"."""
+        return self.report.recipe
+
+    @property
+    def verification(self) -> Verification:
+        """How the artefact compares with the PyTorch model."""
+        return self.report.verification
 
 
-def export(request: ExportRequest, console: Console) -> dict[str, Any]:
-    """Carry out a request and return the report (the content of report.json).
+def export(request: ExportRequest, progress: Progress = quiet) -> ExportResult:
+    """Carry out a request.
+
+    Args:
+        request: what is asked for.
+        progress: told of each step.
 
     Raises:
         UserError: something is wrong in the request, the model directory or the calibration file; nothing
@@ -70,224 +74,156 @@ def export(request: ExportRequest, console: Console) -> dict[str, Any]:
             it was.
     """
     check_output(request.out, force=request.force)
-    recipe = request.recipe()
-    with step(console, "Load the PyTorch model"):
-        inputs = read_inputs(request, recipe)
-    for one in inputs.left_out:
-        console.print(f"{one.recipe} {one.outcome}: {'; '.join(one.failures)}")
-    rewritten = rewrite_network(request, inputs, console)
-    with new_folder(request.out, force=request.force) as folder, tempfile.TemporaryDirectory() as scratch:
-        plain = folder if recipe.quant == "none" else Path(scratch) / "float32"
-        write_plain(request, inputs, rewritten.network, plain, console)
-        made = write_verified(request, inputs, rewritten.network, plain, folder, console)
-        card = replace(inputs.card, minimum_runtime=made.recipe.minimum_runtime)
-        latency = None
-        if request.measure and plain is not folder:
-            with step(console, "Measure float and quantised, interleaved"):
-                latency = measure_pair(plain, folder, request.threads)
-        with step(console, "Report"), silenced():
-            report = write_report(
-                folder,
-                plain,
-                card=card,
-                model=inputs.model.source,
-                made=made,
-                left_out=inputs.left_out,
-                latency=latency,
-                rewrites=rewritten.report,
-                kronecker=rewritten.kronecker,
-                rounding=rewritten.rounding,
-            )
-        write_checksums(folder)
-        sign(folder, request.sign)
-    return report
-
-
-def read_inputs(request: ExportRequest, asked: Recipe) -> ExportInputs:
-    """Load the model and encode the calibration pairs; a `UserError` where they do not fit the request."""
+    buckets, asked = request.card_buckets(), request.recipe()
+    progress("Load the PyTorch model")
     given = None
     if request.calibration is not None:
         given = read_text_pairs(request.calibration, request.text_a, request.text_b)
     model = load_model(request.model, task=request.task, texts=request.texts, positive=request.positive)
-    check_word_bits(request, model.network)
-    card = artefact_card(request, model, asked)
-    labelled = read_budget_pairs(request.pairs, request.max_accuracy_drop, card)
-    recipes, left_out = recipes_of(model.network, asked, budget=labelled is not None)
-    encoded = None
+    card = artefact_card(model, asked, buckets)
+    goal = read_goal(request.pairs, request.max_accuracy_drop, card)
+    recipes, left_out = recipes_of(model.network, asked, budget=goal is not None)
+    calibration = None
     if asked.needs_calibration:
-        texts = calibration_texts(given, card)
-        encoded = encode_calibration(texts, model.tokenizer, request.seq_len, card.inputs)
-    return ExportInputs(asked, recipes, left_out, model, card, encoded, labelled)
+        texts = samples.calibration_texts(card.task, card.texts, given)
+        calibration = encode_calibration(texts, model.tokenizer, card.seq_len, card.inputs)
+    plan = Plan(
+        out=request.out,
+        force=request.force,
+        target=find_target(request.target, request.opset),
+        model=model,
+        card=card,
+        recipe=asked,
+        recipes=recipes,
+        left_out=left_out,
+        simplify=request.simplify,
+        kronecker=request.kronecker,
+        calibration=calibration,
+        calibration_source=request.calibration.name if request.calibration else "bundled samples",
+        goal=goal,
+        texts=samples.verification_texts(card.task, card.texts),
+        pairs=samples.generated_pairs(request.verify_pairs),
+        threads=request.threads if request.measure and asked.quant != "none" else None,
+        secret_key=request.sign,
+    )
+    return carry_out(plan, progress)
 
 
-def check_word_bits(request: ExportRequest, network: Any) -> None:
-    """An `OptionError` where --word-bits asks for codes and the network has no table to code."""
-    from torch import nn
+def carry_out(plan: Plan, progress: Progress) -> ExportResult:
+    """The steps of an export.
 
-    from mobilebert_models.weights.word_codes import SMALLEST_TABLE, can_be_coded, group_size
+    Raises:
+        VerificationError: see `export`.
+    """
+    for one in plan.left_out:
+        progress(f"  {one}")
+    rewritten = rewrite_network(plan, progress)
+    with new_folder(plan.out, force=plan.force) as folder, tempfile.TemporaryDirectory() as scratch:
+        plain = folder if plan.recipe.quant == "none" else Path(scratch) / "float32"
+        write_plain(plan, rewritten.network, plain, progress)
+        made = write_verified(plan, rewritten.network, plain, folder, progress)
+        latency = None
+        if plan.threads is not None:
+            progress("Measure float and quantised, interleaved")
+            latency = measure_pair(plain, folder, plan.threads)
+        progress("Report")
+        with silenced():
+            report = make_report(plan, rewritten, made, plain, folder, latency)
+        write_report(folder, report)
+        write_checksums(folder)
+        sign(folder, plan.secret_key)
+    return ExportResult(plan.out, report)
 
-    bits = request.word_bits
-    tables = [part.weight for part in network.modules() if isinstance(part, nn.Embedding)]
-    if bits != DEFAULT_WORD_BITS and not any(can_be_coded(table, bits) for table in tables):
-        raise OptionError(
-            f"--word-bits {bits}: {request.model} has no embedding table of {SMALLEST_TABLE:,} rows or more "
-            f"whose columns divide by {group_size(bits)}; leave the option away"
-        )
 
-
-def calibration_texts(given: list[Pair] | None, card: ArtefactCard) -> Sequence[Text]:
-    """The user's pairs or the bundled ones; both texts of each where an input is one text."""
-    if given is None:
-        return samples.calibration_texts(card.task, card.texts)
-    return given if card.texts == 2 else [text for pair in given for text in pair]
-
-
-def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Console) -> Rewritten:
+def rewrite_network(plan: Plan, progress: Progress) -> Rewritten:
     """The network to convert: Kronecker layers lowered, rewritten exactly with --simplify, rounded for int8.
 
     Raises:
         OptionError: --kronecker for a network that has no Kronecker layers.
         AlgebraError: a rewrite changed the function.
     """
-    lengths = [bucket.seq_len for bucket in inputs.card.buckets]
-    lowered, layers = lower_kronecker(inputs.model.network, request.kronecker, inputs.asked, lengths)
-    if request.kronecker != "auto" and not layers:
-        raise OptionError(f"--kronecker {request.kronecker}: {request.model} has no Kronecker layers")
-    done = Rewritten(lowered, None)
-    if request.simplify:
-        with step(console, "Rewrite exactly"):
-            texts = samples.verification_texts(inputs.card.task, inputs.card.texts)[:PROOF_PAIRS]
-            proof = network_inputs(texts, inputs.model.tokenizer, request.seq_len, inputs.card.inputs)
-            done = rewrite(lowered, inputs.asked, proof, inputs.calibration)
+    card, calibration = plan.card, plan.calibration
+    lengths = [bucket.seq_len for bucket in card.buckets]
+    done = lower_kronecker(plan.model.network, plan.kronecker, plan.recipe, lengths)
+    if plan.simplify:
+        progress("Rewrite exactly")
+        proof = network_inputs(plan.texts[:PROOF_PAIRS], plan.model.tokenizer, card.seq_len, card.inputs)
+        done = rewrite(done, plan.recipe, proof, calibration)
     # An accuracy budget puts products back to float, which then need the weights as they were trained.
-    if inputs.asked.weights == "int8" and inputs.calibration is not None and inputs.labelled is None:
-        with step(console, "Round weights"):
-            done = rounded(done, inputs.asked, inputs.calibration)
-    return replace(done, kronecker=layers)
+    if plan.recipe.weights == "int8" and calibration is not None and plan.goal is None:
+        progress("Round weights")
+        done = rounded(done, plan.recipe, calibration)
+    return done
 
 
-def write_plain(
-    request: ExportRequest, inputs: ExportInputs, network: Any, plain: Path, console: Console
-) -> None:
-    """Write the float artefact.
-
-    Args:
-        request: what was asked for.
-        inputs: what it works on.
-        network: to convert, from `rewrite_network`.
-        plain: folder of the float artefact; the artefact's own for a float export.
-        console: for the step.
-    """
+def write_plain(plan: Plan, network: nn.Module, plain: Path, progress: Progress) -> None:
+    """Write the float artefact into the folder `plain`, which is made."""
     plain.mkdir(exist_ok=True)
-    outputs = tuple(inputs.card.outputs(inputs.card.seq_len))
-    with step(console, f"Convert to float {request.target}"), silenced():
-        write_float(network, plain / inputs.card.model_file, request, inputs.card.buckets, outputs)
-    complete(plain, replace(inputs.card, quant="none"), inputs.model)
+    outputs = tuple(plan.card.outputs(plan.card.seq_len))
+    progress(f"Convert to float {plan.card.target}")
+    with silenced():
+        path = plain / plan.card.model_file
+        plan.target.write_float(network, path, plan.card.buckets, outputs, plan.recipe)
+    complete(plain, replace(plan.card, quant="none"), plan.model)
 
 
-def write_verified(
-    request: ExportRequest, inputs: ExportInputs, network: Any, plain: Path, folder: Path, console: Console
-) -> Chosen:
+def write_verified(plan: Plan, network: nn.Module, plain: Path, folder: Path, progress: Progress) -> Chosen:
     """Write the quantised artefact by the fastest recipe that passes verification, and its recipe.json.
 
-    Arguments as those of `write_plain`; `folder` is the artefact's.
+    Args:
+        plan: of the export.
+        network: that was converted.
+        plain: folder of the float artefact; the same as `folder` for a float export.
+        folder: of the artefact.
+        progress: told of each step.
 
     Raises:
         VerificationError: no recipe passes.
     """
-    checked = samples.verification_texts(inputs.card.task, inputs.card.texts)
+    comparison = ArtefactCheck(plan.model.network, plan.texts, plan.pairs, progress)
 
     def write(recipe: Recipe) -> Written:
         made = Written()
         if recipe.quant != "none":
-            made = write_quantised(recipe, request, inputs, network, plain, folder, console)
-        write_recipe(folder, recipe, request, inputs, made)
+            made = write_quantised(plan, recipe, network, plain, folder, progress)
+        write_recipe(folder, plan, recipe, made)
         return made
 
-    counted = samples.generated_pairs(request.verify_pairs)
-    comparison = ArtefactCheck(inputs.model.network, checked, counted, console)
-
-    def check(recipe: Recipe) -> Checked:
+    def check(recipe: Recipe) -> Verification:
         return comparison.check(folder, recipe.tolerance)
 
-    chosen = choose(inputs.recipes, write, check, request.out, console)
+    chosen = choose(plan.recipes, write, check, plan.out, progress)
     if chosen.rejected:
-        write_recipe(folder, chosen.recipe, request, inputs, chosen.written, chosen.rejected)
+        write_recipe(folder, plan, chosen.recipe, chosen.written, chosen.rejected)
     return chosen
 
 
 def write_quantised(
-    recipe: Recipe,
-    request: ExportRequest,
-    inputs: ExportInputs,
-    network: Any,
-    plain: Path,
-    folder: Path,
-    console: Console,
+    plan: Plan, recipe: Recipe, network: nn.Module, plain: Path, folder: Path, progress: Progress
 ) -> Written:
     """Quantise the float artefact by one recipe, within the accuracy budget where there is one."""
-    card = replace(inputs.card, minimum_runtime=recipe.minimum_runtime)
+    card = replace(plan.card, minimum_runtime=recipe.minimum_runtime)
+    source, path = plain / card.model_file, folder / card.model_file
+    calibration = plan.calibration
     products: tuple[ProductForm, ...] = ()
 
-    def quantise_all_but(keep_float: Collection[int] = ()) -> None:
+    def quantise_all_but(kept: Collection[int] = ()) -> None:
         nonlocal products
-        source, target = plain / card.model_file, folder / card.model_file
-        products = quantise(source, target, recipe, inputs.calibration, keep_float)
-        complete(folder, card, inputs.model)
+        products = plan.target.quantise(source, path, recipe, calibration, kept)
+        complete(folder, card, plan.model)
 
-    with step(console, f"Quantise: {recipe.name}"), silenced():
+    progress(f"Quantise: {recipe.name}")
+    with silenced():
         quantise_all_but()
     budget = None
-    calibration, labelled = inputs.calibration, inputs.labelled
-    if labelled and calibration and request.max_accuracy_drop is not None:
-        with step(console, f"Accuracy on {len(labelled.pairs)} labelled pairs"), silenced():
+    if plan.goal and calibration:
+        progress(f"Accuracy on {len(plan.goal.labelled.pairs)} labelled pairs")
+        with silenced():
             budget = meet_budget(
                 plain,
                 folder,
                 quantise_all_but,
-                lambda: products_by_harm(network, plain / card.model_file, calibration, recipe),
-                labelled,
-                request.max_accuracy_drop,
+                lambda: products_by_harm(network, plan.target.product_widths(source), calibration, recipe),
+                plan.goal,
             )
     return Written(products, budget)
-
-
-def write_recipe(
-    folder: Path,
-    recipe: Recipe,
-    request: ExportRequest,
-    inputs: ExportInputs,
-    made: Written,
-    rejected: tuple[Rejected, ...] = (),
-) -> None:
-    """Write recipe.json: how the artefact was quantised, from what, and which recipes were not taken."""
-    source = None
-    if inputs.calibration:
-        name = request.calibration.name if request.calibration else "bundled samples"
-        source = {"pairs": len(inputs.calibration["input_ids"]), "from": name}
-    write_json(
-        folder / "recipe.json",
-        {"recipe": recipe.to_json(), "model": inputs.model.source, "calibration": source}
-        | ({"budget": made.budget.to_json()} if made.budget else {})
-        | ({"not_tried": [one.to_json() for one in inputs.left_out]} if inputs.left_out else {})
-        | ({"tried": [one.to_json() for one in rejected]} if rejected else {})
-        | ({"opset": request.opset} if request.target == "onnx" else {}),
-    )
-    write_checksums(folder)
-
-
-def measure_pair(plain: Path, quantised: Path, threads: int) -> dict[str, Any]:
-    """Latency of the float and the quantised artefact, interleaved in one run: ms, and their ratio."""
-    from android_bench.measuring.latency import compare
-
-    run = compare([plain, quantised], threads=threads, inputs=samples.verification_pairs()[:24])
-    first, second = (candidate.name for candidate in run.candidates)
-    return {
-        "threads": threads,
-        "float32": run.summary(first),
-        "quantised": run.summary(second),
-        "ratio": run.ratio(first, second),
-        "machine": run.machine,
-        "sessions": len(run.sessions),
-        "troubled_sessions": len(run.troubles()),
-    }

@@ -1,41 +1,45 @@
-"""The PyTorch model that an artefact is made from or compared with, and what of it goes into the card."""
+"""The PyTorch model that an artefact is made from or compared with."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from mobilebert_export.pipeline.export_request import SHORTEST, ExportRequest
-from mobilebert_quantize.recipes import Recipe
 from mobilebert_runtime.card import (
     CLASSIFICATION,
     MATCHING,
-    MODEL_FILES,
     QUESTION_ANSWERING,
-    SPANS,
     TOKEN_CLASSIFICATION,
-    ArtefactCard,
     read_card,
 )
-from mobilebert_runtime.card_parts import TOKENIZER_FILE, Embedding, TokenizerCard
+from mobilebert_runtime.card_parts import TOKENIZER_FILE
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import file_sha256
-from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE
 
 if TYPE_CHECKING:
-    from mobilebert_models import ModelTask
+    from torch import nn
+
+    from mobilebert_models import EncoderConfig, ModelTask
 
 
 @dataclass(frozen=True)
 class LoadedModel:
     """A PyTorch network, what it is for, and what belongs to it."""
 
-    network: Any
-    task: "ModelTask"
+    network: nn.Module
+    task: ModelTask
     tokenizer: PairTokenizer
     directory: Path  # of config.json, the weights and the tokenizer
     source: dict[str, str]  # name and SHA-256 of the weights, for recipe.json
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The encoder's config."""
+        return cast("EncoderConfig", self.network.config)
 
 
 def load_model(
@@ -59,48 +63,41 @@ def load_model(
 
     folder = mobilebert_models.find_directory(name)
     directory = encoder_directory(folder)
-    mobilebert_models.read_config(
-        directory
-    )  # an unknown kind of network is refused before its task is asked for
+    # An unknown kind of network is refused before its task is asked for.
+    config = mobilebert_models.read_config(directory)
     found = mobilebert_models.read_task(folder, task=task, texts=texts, positive=positive)
-    network: Any
-    network = (
-        mobilebert_models.load_embedder(folder)
-        if found.modules
-        else mobilebert_models.load_pretrained(directory)
-    )
+    load = mobilebert_models.load_embedder if found.modules else mobilebert_models.load_pretrained
+    network = load(folder if found.modules else directory)
     _check_head(network, found, folder)
-    tokenizer = load_tokenizer(directory, network.config)
+    tokenizer = load_tokenizer(directory, config)
     if found.texts == 2:
-        _check_token_types(directory, network.config)
+        _check_token_types(directory, config)
     digest = file_sha256(directory / "model.safetensors")
     # The folder's name, not its path: an artefact tells nobody where it was made.
     source = {"name": name if is_hub_id(name) else folder.resolve().name, "sha256": digest}
     return LoadedModel(network, found, tokenizer, directory, source)
 
 
-def _check_head(network: Any, task: "ModelTask", folder: Path) -> None:
+def _check_head(network: nn.Module, task: ModelTask, folder: Path) -> None:
     """Raise `ModelError` where the network's head does not do its task."""
     import mobilebert_models
     from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 
-    heads: dict[str, Any] = {
+    heads: dict[str, tuple[type[nn.Module], ...]] = {
         MATCHING: (mobilebert_models.PairClassifier, EmbeddingMatcher),
-        CLASSIFICATION: mobilebert_models.PairClassifier,
-        TOKEN_CLASSIFICATION: mobilebert_models.TokenClassifier,
-        QUESTION_ANSWERING: mobilebert_models.SpanQA,
+        CLASSIFICATION: (mobilebert_models.PairClassifier,),
+        TOKEN_CLASSIFICATION: (mobilebert_models.TokenClassifier,),
+        QUESTION_ANSWERING: (mobilebert_models.SpanQA,),
     }
-    if not isinstance(network, heads.get(task.name, mobilebert_models.SentenceEmbedder)):
+    if not isinstance(network, heads.get(task.name, (mobilebert_models.SentenceEmbedder,))):
         raise ModelError(f"{folder}: holds a {type(network).__name__}, which can't do {task.name}")
-    if task.labels and getattr(network, "num_labels", 2) != len(task.labels):
+    count = getattr(network, "num_labels", 2)
+    if task.labels and count != len(task.labels):
         file = "matcher.json" if (folder / "matcher.json").is_file() else "config.json"
-        raise ModelError(
-            f"{folder}: {file} names {len(task.labels)} labels, the classifier has "
-            f"{getattr(network, 'num_labels', 2)}"
-        )
+        raise ModelError(f"{folder}: {file} names {len(task.labels)} labels, the classifier has {count}")
 
 
-def load_tokenizer(directory: Path, config: Any) -> PairTokenizer:
+def load_tokenizer(directory: Path, config: EncoderConfig) -> PairTokenizer:
     """The tokenizer of a model directory.
 
     Raises:
@@ -119,7 +116,7 @@ def load_tokenizer(directory: Path, config: Any) -> PairTokenizer:
     return tokenizer
 
 
-def _check_token_types(directory: Path, config: Any) -> None:
+def _check_token_types(directory: Path, config: EncoderConfig) -> None:
     """Raise `ModelError` where `transformers` would not feed the token types that an artefact feeds.
 
     A tokenizer whose `model_input_names` leave them out gives the network none, so that it takes both texts
@@ -137,7 +134,7 @@ def _check_token_types(directory: Path, config: Any) -> None:
         )
 
 
-def load_source(made: dict[str, Any], artefact: str | Path, model: str | None) -> LoadedModel:
+def load_source(made: Mapping[str, Any], artefact: str | Path, model: str | None) -> LoadedModel:
     """The model that an artefact was made from.
 
     Args:
@@ -162,78 +159,3 @@ def load_source(made: dict[str, Any], artefact: str | Path, model: str | None) -
             f"{artefact} was made from ({made['model']['sha256'][:12]}…); give the right --model"
         )
     return found
-
-
-def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) -> ArtefactCard:
-    """The io.json of the artefact to make.
-
-    Raises:
-        OptionError: the model has no room for `--seq-len` tokens.
-        ModelError: the tokenizer can't be described.
-    """
-    config, task = model.network.config, model.task
-    longest = min(config.max_tokens, model.tokenizer.max_length or config.max_tokens)
-    if not SHORTEST <= request.seq_len <= longest:
-        raise OptionError(f"--seq-len {request.seq_len}: this model takes {SHORTEST} to {longest}")
-    return ArtefactCard(
-        target=recipe.target,
-        quant=recipe.quant,
-        model_file=MODEL_FILES[recipe.target],
-        buckets=request.card_buckets(),
-        labels=task.labels,
-        attention_mask_value=config.attention_mask_value,
-        minimum_runtime=recipe.minimum_runtime,
-        task=task.name,
-        texts=task.texts,
-        inputs=config.input_names,
-        activation=task.activation,
-        tokenizer=_tokenizer_card(
-            model, spelling=model.tokenizer.spelling is not None and task.name not in SPANS
-        ),
-        embedding=_embedding(model),
-        # A third of a window is read again in the next, as in BERT's own reading of SQuAD (128 of 384).
-        stride=request.seq_len // 3 if task.name == QUESTION_ANSWERING else None,
-        **_decision(task),
-    )
-
-
-def _tokenizer_card(model: LoadedModel, *, spelling: bool) -> TokenizerCard:
-    tokenizer = model.tokenizer
-    lowercases = tokenizer.ids([("A", "A")], 8) == tokenizer.ids([("a", "a")], 8)
-    if tokenizer.kind == "wordpiece" and not tokenizer.reads_as_bert(lowercase=lowercases):
-        raise ModelError(
-            f"{model.directory / TOKENIZER_FILE}: does not split words as BERT's WordPiece does, which a "
-            "phone does from vocab.txt alone"
-        )
-    return TokenizerCard(
-        kind=str(tokenizer.kind),
-        lowercase=lowercases if tokenizer.kind == "wordpiece" else None,
-        pad_id=tokenizer.pad_id,
-        template=tokenizer.template,
-        spelling=spelling,
-        sort_texts=tokenizer.sort_texts,
-    )
-
-
-def _embedding(model: LoadedModel) -> Embedding | None:
-    """The vector that the network returns, beside the logits in an embedding matcher."""
-    from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
-
-    if model.task.modules:
-        return Embedding(model.network.size, model.task.modules.normalized)
-    if isinstance(model.network, EmbeddingMatcher):
-        return Embedding(model.network.config.hidden_size, normalized=True)
-    return None
-
-
-def _decision(task: "ModelTask") -> dict[str, Any]:
-    """The fields of the card that only a matcher has."""
-    settings = task.settings
-    if settings is None:
-        return {}
-    return {
-        "positive": settings.positive,
-        "threshold": settings.threshold,
-        "temperature": settings.temperature,
-        "length_shift": LengthShift.from_json(settings.length_shift),
-    }

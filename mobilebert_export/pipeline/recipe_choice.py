@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-
+from mobilebert_export.console import Progress
 from mobilebert_export.verification.accuracy_budget import Budget
-from mobilebert_export.verification.artefact_check import Checked
-from mobilebert_export.verification.verify import VerificationError
+from mobilebert_export.verification.verify import Verification, VerificationError
 from mobilebert_quantize.product_noise import ProductForm
 from mobilebert_quantize.recipes import Recipe, recipes_to_try
+from mobilebert_runtime.errors import OptionError
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,11 @@ class Rejected:
     failures: tuple[str, ...]
     outcome: str = "does not pass"
 
-    def to_json(self) -> dict[str, Any]:
+    def __str__(self) -> str:
+        """As a line for the user."""
+        return f"{self.recipe} {self.outcome}: {'; '.join(self.failures)}"
+
+    def to_json(self) -> dict[str, object]:
         """Plain data for recipe.json and report.json."""
         return asdict(self) | {"failures": list(self.failures)}
 
@@ -48,12 +54,12 @@ class Chosen:
 
     recipe: Recipe
     written: Written
-    checked: Checked
+    verification: Verification
     rejected: tuple[Rejected, ...]
 
 
 def recipes_of(
-    network: Any, asked: Recipe, *, budget: bool
+    network: nn.Module, asked: Recipe, *, budget: bool
 ) -> tuple[tuple[Recipe, ...], tuple[Rejected, ...]]:
     """The recipes to try for a network, the fastest first, and those that are not tried, with the reason.
 
@@ -66,13 +72,17 @@ def recipes_of(
         network: to convert.
         asked: the recipe of the request.
         budget: whether there is an accuracy budget.
+
+    Raises:
+        OptionError: word embeddings are asked for as codes, and the network has no table to code.
     """
     from torch import nn
 
     from mobilebert_models.weights.four_bit import four_bit_layers
 
-    every = recipes_to_try(asked)
+    _check_word_bits(network, asked.word_bits)
     layers = len(four_bit_layers(network))
+    every = recipes_to_try(asked)
     keeping = recipes_to_try(asked, keep_four_bits=layers > 0 and not budget)
     layer_norm = any(isinstance(part, nn.LayerNorm) for part in network.modules())
     reasons: dict[str, str] = {}
@@ -85,12 +95,25 @@ def recipes_of(
     return tuple(one for one in every if one.name not in reasons), tuple(left_out)
 
 
+def _check_word_bits(network: nn.Module, bits: int) -> None:
+    from torch import nn
+
+    from mobilebert_models.weights.word_codes import SMALLEST_TABLE, can_be_coded, group_size
+
+    tables = [part.weight for part in network.modules() if isinstance(part, nn.Embedding)]
+    if bits != Recipe.word_bits and not any(can_be_coded(table, bits) for table in tables):
+        raise OptionError(
+            f"--word-bits {bits}: the model has no embedding table of {SMALLEST_TABLE:,} rows or more "
+            f"whose columns divide by {group_size(bits)}; leave the option out"
+        )
+
+
 def choose(
     recipes: Sequence[Recipe],
     write: Callable[[Recipe], Written],
-    check: Callable[[Recipe], Checked],
+    check: Callable[[Recipe], Verification],
     where: Path,
-    console: Console,
+    progress: Progress,
 ) -> Chosen:
     """Try recipes, the fastest first; take the first with room.
 
@@ -102,7 +125,7 @@ def choose(
         write: makes the artefact by a recipe, over the one before.
         check: compares it with the PyTorch model.
         where: the artefact's folder, for messages.
-        console: for a line per recipe that is not taken.
+        progress: told of each recipe that is not taken.
 
     Raises:
         VerificationError: none passes; it names each with its failures.
@@ -118,30 +141,29 @@ def choose(
         except VerificationError as error:  # an accuracy budget that this recipe can't meet
             rejected.append(Rejected(recipe.name, (str(error),)))
         else:
-            checked = check(recipe)
-            compared = f"{checked.result.pairs} {checked.result.of}"
-            made = Chosen(recipe, written, checked, tuple(rejected))
-            if not checked.failures:
-                if not checked.thin:
-                    return made
-                if passed is None or checked.changed_share < passed.checked.changed_share:
-                    passed = made
-                rejected.append(Rejected(recipe.name, checked.thin, "passes with little room"))
+            found = check(recipe)
+            compared = f"{found.pairs} {found.of}"
+            if found.failures:
+                rejected.append(Rejected(recipe.name, found.failures))
             else:
-                rejected.append(Rejected(recipe.name, checked.failures))
+                made = Chosen(recipe, written, found, tuple(rejected))
+                if not found.thin:
+                    return made
+                if passed is None or found.changed_share < passed.verification.changed_share:
+                    passed = made
+                rejected.append(Rejected(recipe.name, found.thin, "passes with little room"))
         if recipe is not recipes[-1]:
-            last = rejected[-1]
-            console.print(f"{last.recipe} {last.outcome}: {'; '.join(last.failures)}")
+            progress(f"  {rejected[-1]}")
     if passed:
         others = tuple(one for one in rejected if one.recipe != passed.recipe.name)
         if others != passed.rejected:  # another recipe has written over it
-            console.print(f"{passed.recipe.name} is taken: no other has more room")
+            progress(f"  {passed.recipe.name} is taken: no other has more room")
             passed = replace(passed, written=write(passed.recipe))
         return replace(passed, rejected=others)
     if len(rejected) == 1 and not compared:
         raise VerificationError(f"{where}: {rejected[0].failures[0]}")
-    found = [
+    reasons = [
         "; ".join(one.failures) if len(rejected) == 1 else f"{one.recipe}: {'; '.join(one.failures)}"
         for one in rejected
     ]
-    raise VerificationError(f"{where}: differs from the PyTorch model on {compared}: {' | '.join(found)}")
+    raise VerificationError(f"{where}: differs from the PyTorch model on {compared}: {' | '.join(reasons)}")

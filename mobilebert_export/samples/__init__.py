@@ -5,11 +5,13 @@ accents, emoji, several scripts, URLs and code; and questions about paragraphs, 
 calibrates; the other two thirds verify.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from mobilebert_export.samples.recombined import recombined
 from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_runtime.card import QUESTION_ANSWERING
+from mobilebert_runtime.tokenizer import Pair
 
 SAMPLES = Path(__file__).parent / "pairs.tsv"
 QUESTIONS = SAMPLES.with_name("questions.txt")
@@ -22,12 +24,17 @@ def calibration_pairs() -> list[tuple[str, str]]:
     return read_text_pairs(SAMPLES)[::CALIBRATION_EVERY]
 
 
-def calibration_texts(task: str, texts: int) -> list[tuple[str, str]] | list[str]:
+def calibration_texts(
+    task: str, texts: int, given: Sequence[Pair] | None = None
+) -> Sequence[Pair] | Sequence[str]:
     """What ranges are measured on for a task (`ArtefactCard.task`) and so many texts in an input.
 
-    For readers questions with their contexts, for other networks that read two texts `calibration_pairs`, for
-    those that read one both texts of half of them.
+    The user's pairs where there are any; both texts of each where an input is one text. Otherwise bundled
+    ones: for readers questions with their contexts, for other networks that read two texts
+    `calibration_pairs`, for those that read one both texts of half of them.
     """
+    if given is not None:
+        return given if texts == 2 else [text for pair in given for text in pair]
     if task == QUESTION_ANSWERING:
         return questions()[::CALIBRATION_EVERY]
     return calibration_pairs() if texts == 2 else _singles(calibration_pairs())

@@ -26,19 +26,19 @@ class ShipConfig:
 
     data: Annotated[
         Path,
-        "Folder with train.tsv, dev.tsv and, to be measured on, test.tsv; or one file of labelled pairs.",
+        "Folder with train.tsv, dev.tsv and, for measuring, test.tsv; or one file of labelled pairs.",
     ]
-    out: Annotated[Path, "Folder of all of it; an interrupted run there is taken up again."]
+    out: Annotated[Path, "Output folder; an interrupted run there is resumed."]
     matcher: Annotated[
         tuple[str, ...],
-        "matcher-open-m or matcher-open-s; of labelled pairs also, distilled, matcher-m or matcher-s "
-        "(repeat for more).",
+        "matcher-open-m or matcher-open-s; from labelled pairs also matcher-m or matcher-s, which are "
+        "distilled (repeat for more).",
     ] = OPEN[:1]
-    teachers: Annotated[int, "Teachers, of seeds 0, 1, …; their answers are averaged."] = 1
-    debias: Annotated[float, "Share of the length-divergence bias taken out of the targets; 1: all."] = 1.0
-    quant: Annotated[str, "Of the artefacts, as in `export`."] = "int8"
+    teachers: Annotated[int, "Number of teachers (seeds 0, 1, …), whose answers are averaged."] = 1
+    debias: Annotated[float, "Share of the length bias to remove from the targets; 1: all."] = 1.0
+    quant: Annotated[str, "Quantisation of the artefacts, as in `export`."] = "int8"
     threads: Annotated[int, "CPU threads."] = 2
-    quick: Annotated[bool, "A few steps of everything: shows that it runs, teaches nothing."] = False
+    quick: Annotated[bool, "A few steps of everything, to check that it runs; the result is useless."] = False
 
 
 def ship(config: ShipConfig, console: Console) -> None:
@@ -49,7 +49,7 @@ def ship(config: ShipConfig, console: Console) -> None:
         VerificationError: an artefact does not agree with its model.
         UserError: see the steps, `train_matcher`, `distill`, `export` and `evaluate_matcher`.
     """
-    from mobilebert_export.console import progress_console
+    from mobilebert_export.console import shown_steps
     from mobilebert_export.evaluation.scoring import evaluate_matcher
     from mobilebert_export.pipeline.exporter import export
     from mobilebert_runtime.files import write_json
@@ -92,7 +92,8 @@ def ship(config: ShipConfig, console: Console) -> None:
                     distill(distillation, status.update)
             start = str(folder / "model")
         if not request.out.is_dir():
-            export(request, progress_console())
+            with shown_steps() as progress:
+                export(request, progress)
         test = data / "test.tsv"
         for subject in (Path(request.model), request.out):
             record = config.out / f"{subject.parent.name if subject.name == 'model' else subject.name}.json"

@@ -8,8 +8,9 @@ signatures finds them. An embedding matcher has one graph more, which compares a
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 
@@ -89,26 +90,35 @@ def _short(name: str) -> str:
     return "/".join(inside or parts)
 
 
-def describe_tflite(path: Path) -> dict[str, Any]:
-    """Operators of a .tflite file and the part of them that XNNPACK takes over.
+@dataclass(frozen=True)
+class Delegation:
+    """The operators of a file that XNNPACK takes over."""
 
-    Returns:
-        `operators` by kind, `versions` (highest of each kind: they decide the oldest runtime), and
-        `xnnpack`: `partitions`, `delegated_operators`, `all_operators`, `left_out` by kind.
-    """
+    partitions: int
+    delegated_operators: int
+    all_operators: int
+    left_out: dict[str, int]  # by kind
+
+
+class TfliteOperators(NamedTuple):
+    """What a .tflite file computes with."""
+
+    operators: dict[str, int]  # by kind, the most frequent first
+    versions: dict[str, int]  # the highest of each kind: they decide the oldest runtime
+    xnnpack: Delegation
+
+
+def describe_tflite(path: Path) -> TfliteOperators:
+    """Operators of a .tflite file and the part of them that XNNPACK takes over."""
     graph = TfliteGraph.read(path)
     operators = Counter(graph.kind(op) for op in graph.operators)
     versions: dict[str, int] = {}
     for op in graph.operators:
         versions[graph.kind(op)] = max(graph.version(op), versions.get(graph.kind(op), 0))
-    return {
-        "operators": dict(operators.most_common()),
-        "versions": dict(sorted(versions.items())),
-        "xnnpack": _delegated(path),
-    }
+    return TfliteOperators(dict(operators.most_common()), dict(sorted(versions.items())), _delegated(path))
 
 
-def _delegated(path: Path) -> dict[str, Any]:
+def _delegated(path: Path) -> Delegation:
     """Count what XNNPACK replaced.
 
     After delegation the runtime lists the original operators and one DELEGATE node per partition, but does
@@ -135,9 +145,4 @@ def _delegated(path: Path) -> dict[str, Any]:
             inside.add(number)
             frontier.extend(int(t) for t in operators[number]["inputs"] if t >= 0)
     left = Counter(node["op_name"] for number, node in enumerate(operators) if number not in inside)
-    return {
-        "partitions": len(partitions),
-        "delegated_operators": len(inside),
-        "all_operators": len(operators),
-        "left_out": dict(left.most_common()),
-    }
+    return Delegation(len(partitions), len(inside), len(operators), dict(left.most_common()))

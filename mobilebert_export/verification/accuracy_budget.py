@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from mobilebert_export.verification.agreement import decisions
+from mobilebert_export.verification.network_outputs import Encoded
 from mobilebert_export.verification.verify import VerificationError
 from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_labelled
 from mobilebert_runtime.card import MATCHING, ArtefactCard
@@ -18,11 +16,21 @@ from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.matcher import Matcher
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from mobilebert_quantize.product_audit import ProductLoss
     from mobilebert_quantize.recipes import Recipe
 
 # Pairs that products are audited on; a pass over them per product.
 AUDIT_PAIRS = 16
+
+
+@dataclass(frozen=True)
+class AccuracyGoal:
+    """What quantising may cost, and on what."""
+
+    labelled: LabelledPairs
+    max_drop: float  # points
 
 
 @dataclass(frozen=True)
@@ -37,13 +45,13 @@ class Budget:
     kept_float: tuple[str, ...]  # products, the most harmful first
     products: int  # that could have been kept
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data."""
         return asdict(self) | {"kept_float": list(self.kept_float)}
 
 
-def read_budget_pairs(path: Path | None, allowed: float | None, card: ArtefactCard) -> LabelledPairs | None:
-    """The labelled pairs of a request with a budget, None of one without.
+def read_goal(path: Path | None, allowed: float | None, card: ArtefactCard) -> AccuracyGoal | None:
+    """The goal of a request with an accuracy budget, None of one without.
 
     Raises:
         OptionError: one of the two is missing, or they contradict the model.
@@ -56,13 +64,13 @@ def read_budget_pairs(path: Path | None, allowed: float | None, card: ArtefactCa
     if not 0 <= allowed < 100:
         raise OptionError(f"--max-accuracy-drop {allowed}: expected points from 0 to below 100")
     if card.task != MATCHING:
-        raise OptionError(f"--max-accuracy-drop: only of matchers; this model is for {card.task}")
+        raise OptionError(f"--max-accuracy-drop: applies to matchers only; this model is for {card.task}")
     labelled = read_labelled(path)
     if labelled.labels.max() >= max(2, len(card.labels)):
         raise OptionError(
             f"{path}: has label {labelled.labels.max()}, the model knows 0 to {len(card.labels) - 1}"
         )
-    return labelled
+    return AccuracyGoal(labelled, allowed)
 
 
 def meet_budget(
@@ -70,10 +78,9 @@ def meet_budget(
     folder: Path,
     quantise: Callable[[Collection[int]], None],
     worst_first: Callable[[], Sequence[ProductLoss]],
-    labelled: LabelledPairs,
-    allowed: float,
+    goal: AccuracyGoal,
 ) -> Budget:
-    """Quantise again, with ever more products in float, until at most `allowed` points of accuracy are lost.
+    """Quantise again, with ever more products in float, until the accuracy goal is met.
 
     Args:
         plain: the float artefact.
@@ -82,12 +89,12 @@ def meet_budget(
             (`mobilebert_quantize.product_audit`) in float.
         worst_first: the products by falling harm, none where none can stay in float; asked only when
             something must go back.
-        labelled: pairs to measure accuracy on.
-        allowed: points of accuracy.
+        goal: the accuracy to keep.
 
     Raises:
         VerificationError: the budget is not met even with every product in float.
     """
+    labelled, allowed = goal.labelled, goal.max_drop
     target = accuracy(plain, labelled)
     before = accuracy(folder, labelled)
     found = {0: before}
@@ -138,11 +145,20 @@ def accuracy(folder: Path, labelled: LabelledPairs) -> float:
 
 
 def products_by_harm(
-    network: Any, plain: Path, calibration: dict[str, NDArray[np.int32]], recipe: Recipe
+    network: nn.Module, widths: Sequence[int], calibration: Encoded, recipe: Recipe
 ) -> list[ProductLoss]:
     """The products of a network by falling harm, after checking that the file computes the same ones.
 
     None for a recipe without static ranges: its products can't be mixed with float.
+
+    Args:
+        network: that the float file was written from.
+        widths: last axis of the result of each product in that file (`Target.product_widths`).
+        calibration: encoded texts, int32 (N, S) by input name.
+        recipe: how the artefact is quantised.
+
+    Raises:
+        OptionError: the file's products are not the network's.
     """
     if not recipe.static_ranges:
         return []
@@ -151,14 +167,9 @@ def products_by_harm(
     step_size = max(1, len(calibration["input_ids"]) // AUDIT_PAIRS)
     some = {name: values[::step_size][:AUDIT_PAIRS] for name, values in calibration.items()}
     found = audit_products(network, some, recipe)
-    if recipe.target == "tflite":
-        from mobilebert_quantize.tflite.int8 import product_widths
-    else:
-        from mobilebert_quantize.onnx.int8 import product_widths
-    widths = product_widths(plain)
     if len(widths) != found.computed or any(widths[one.number] != one.width for one in found.products):
         raise OptionError(
-            f"{network.config.model_type}: the converter reordered this network's products, so none can be "
+            f"{type(network).__name__}: the converter reordered this network's products, so none can be "
             "kept in float; export without --max-accuracy-drop"
         )
     return found.worst_first()

@@ -11,19 +11,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mobilebert_export.verification.agreement import matching_costs, threshold_distances
-from mobilebert_export.verification.verify import reference_logits
+from mobilebert_export.verification.network_outputs import reference_logits
 from mobilebert_matching.evaluation import metrics
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import Pair
 
 if TYPE_CHECKING:
+    from torch import nn
+
+    from mobilebert_export.verification.accuracy_budget import Budget
     from mobilebert_quantize.recipes import Tolerance
 
 # A decision is clear where the log-odds are farther from the threshold than two logits move that are each off
@@ -107,24 +110,23 @@ class DecisionChanges:
             found.append(f"99th percentile of |Δlogit| {self.p99_logit:.3f}, above {ROOM_P99}")
         return tuple(found)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data for report.json."""
         return asdict(self) | {"changed_share": self.changed_share, "interval": list(self.interval)}
 
 
-def sentence(changes: dict[str, Any], budget: dict[str, Any] | None) -> str:
-    """The line of a report: the `to_json` of both; accuracy where labelled pairs were given."""
-    low, high = changes["interval"]
+def sentence(changes: DecisionChanges, budget: Budget | None = None) -> str:
+    """The line of a report; with the accuracy where labelled pairs were given."""
+    low, high = changes.interval
     text = (
-        f"changes {changes['changed_share']:.1%} of decisions on {changes['pairs']:,} pairs "
-        f"({low:.1%} to {high:.1%} with 95% confidence; {changes['changed_clear']} that were clear)"
+        f"changes {changes.changed_share:.1%} of decisions on {changes.pairs:,} pairs "
+        f"({low:.1%} to {high:.1%} with 95% confidence; {changes.changed_clear} that were clear)"
     )
-    if changes["expected_loss"] is not None:
-        text += f", expected to cost {100 * changes['expected_loss'][0]:.2f} points of accuracy"
+    if changes.expected_loss is not None:
+        text += f", expected to cost {100 * changes.expected_loss[0]:.2f} points of accuracy"
     if budget is None:
         return text
-    change = budget["accuracy"] - budget["float32_accuracy"]
-    return f"{text}; accuracy on the labelled pairs {change:+.2f} points"
+    return f"{text}; accuracy on the labelled pairs {budget.accuracy - budget.float32_accuracy:+.2f} points"
 
 
 class ChangeCounter:
@@ -135,7 +137,7 @@ class ChangeCounter:
         pairs: text pairs.
     """
 
-    def __init__(self, model: Any, pairs: Sequence[Pair]) -> None:
+    def __init__(self, model: nn.Module, pairs: Sequence[Pair]) -> None:
         self._model = model
         self._pairs = list(pairs)
         self._expected: NDArray[np.float32] | None = None

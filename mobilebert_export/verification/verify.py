@@ -1,14 +1,24 @@
 """Does the artefact say what the PyTorch model says? Asked on real padded texts, in the real runtime."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mobilebert_export.verification.agreement import Agreement, agree
-from mobilebert_export.verification.network_outputs import AnyArtefact, Text, network_inputs
+from mobilebert_export.verification.decision_changes import DecisionChanges
+from mobilebert_export.verification.network_outputs import (
+    AnyArtefact,
+    Outputs,
+    Text,
+    network_inputs,
+    reference_outputs,
+)
 from mobilebert_quantize.recipes import Tolerance
 from mobilebert_runtime.card import (
     CLASSIFICATION,
@@ -21,7 +31,9 @@ from mobilebert_runtime.card import (
 from mobilebert_runtime.errors import CheckError, DataError
 from mobilebert_runtime.tokenizer import Pair
 
-Outputs = Mapping[str, NDArray[np.float32]]
+if TYPE_CHECKING:
+    from torch import nn
+
 MINIMUM_TEXTS = 200
 RANKED = 32  # texts that one query is ranked against
 # Figures of which the smallest, and the largest, of several sequence lengths is the worst.
@@ -47,13 +59,43 @@ class Verification:
     failures: tuple[str, ...]  # one sentence per broken tolerance; empty when it passed
     # The same figures of each sequence length, where several were compared; those above are then the worst.
     # "packed" are pairs with the same first text that ran together.
-    by_seq_len: tuple[tuple[int | str, "Verification"], ...] = ()
+    by_seq_len: tuple[tuple[int | str, Verification], ...] = ()
     min_cosine: float | None = None  # of the two vectors of a text, the worst text
     of: str = "pairs"  # or "texts"
+    decisions: DecisionChanges | None = None  # over many pairs; None where they were not counted
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def passed(self) -> bool:
+        """Whether every tolerance holds."""
+        return not self.failures
+
+    @property
+    def thin(self) -> tuple[str, ...]:
+        """One sentence for each thing that is within its tolerance but has little room."""
+        return self.decisions.thin if self.decisions else ()
+
+    @property
+    def changed_share(self) -> float:
+        """Share of decisions that differ from the PyTorch model's; 0 where they were not counted."""
+        return self.decisions.changed_share if self.decisions else 0.0
+
+    def with_decisions(self, counted: DecisionChanges) -> Verification:
+        """The same with what counting decisions found, failures included."""
+        return replace(self, decisions=counted, failures=(*self.failures, *counted.failures))
+
+    def require_passed(self, where: Path) -> None:
+        """Raise `VerificationError` when a tolerance was broken."""
+        if self.failures:
+            raise VerificationError(
+                f"{where}: differs from the PyTorch model on {self.pairs} {self.of}: "
+                f"{'; '.join(self.failures)}"
+            )
+
+    def to_json(self) -> dict[str, object]:
         """Plain data for report.json."""
-        data = asdict(self) | {"passed": not self.failures}
+        data = asdict(self) | {"passed": self.passed}
+        data["failures"] = list(self.failures)
+        data["decisions"] = self.decisions and self.decisions.to_json()
         data["by_seq_len"] = {
             str(length): {name: getattr(one, name) for name in (*_LOWER_IS_BETTER, *_HIGHER_IS_BETTER)}
             for length, one in self.by_seq_len
@@ -62,7 +104,7 @@ class Verification:
 
 
 def verify(
-    model: Any,
+    model: nn.Module,
     artefact: AnyArtefact,
     texts: Sequence[Text],
     tolerance: Tolerance,
@@ -107,7 +149,7 @@ def verify(
 
 
 def _verify_packed(
-    model: Any,
+    model: nn.Module,
     artefact: AnyArtefact,
     pairs: Sequence[Pair],
     tolerance: Tolerance,
@@ -161,40 +203,6 @@ def worst_of(by_seq_len: tuple[tuple[int | str, Verification], ...]) -> Verifica
         by_seq_len=by_seq_len,
         **worst,
     )
-
-
-def reference_logits(model: Any, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-    """The first of `reference_outputs`."""
-    return reference_outputs(model, encoded, (OUTPUT_NAME,))[OUTPUT_NAME]
-
-
-def reference_outputs(
-    model: Any, encoded: Mapping[str, NDArray[np.int32]], outputs: Sequence[str]
-) -> Outputs:
-    """Outputs of the PyTorch model: int32 (N, S) by input name → float32 (N, …), as an artefact gives them.
-
-    Inputs of like length go through together, cut to the longest of them, so an artefact that lets padding
-    into its answer is found out; it also takes a third of the time. Outputs of tokens cut off are 0.
-    """
-    import torch
-
-    lengths = encoded["attention_mask"].sum(axis=1)
-    seq_len = encoded["attention_mask"].shape[1]
-    order = np.argsort(lengths, kind="stable")
-    rows: dict[str, dict[int, NDArray[np.float32]]] = {name: {} for name in outputs}
-    with torch.inference_mode():
-        for batch in np.array_split(order, -(-len(order) // 16)):
-            width = int(lengths[batch].max())
-            names = model.config.input_names
-            found = model(*(torch.from_numpy(encoded[name][batch, :width]) for name in names))
-            # The first of several outputs may be all that is asked for.
-            tensors = found if isinstance(found, tuple) else (found,)
-            for name, tensor in zip(outputs, tensors, strict=False):
-                values = tensor.numpy()
-                if values.ndim == 3:
-                    values = np.pad(values, ((0, 0), (0, seq_len - width), (0, 0)))
-                rows[name].update(zip(batch.tolist(), values, strict=True))
-    return {name: np.stack([one[row] for row in range(len(order))]) for name, one in rows.items()}
 
 
 def compare(

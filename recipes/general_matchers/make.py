@@ -27,7 +27,7 @@ from typing import Annotated, Any
 import torch
 from rich.console import Console
 
-from mobilebert_export.console import progress_console, silenced, step
+from mobilebert_export.console import shown_steps, silenced, step
 from mobilebert_export.pipeline.export_request import ExportRequest
 from mobilebert_export.pipeline.exporter import export
 from mobilebert_models import find_directory, preset
@@ -320,7 +320,8 @@ def make(name: str, config: GeneralConfig, request: ExportRequest, console: Cons
         )
         write_matcher(head, said(console))
     if not request.out.is_dir():
-        export(request, progress_console())
+        with shown_steps() as progress:
+            export(request, progress)
     record = config.out / f"{request.out.name}.json"
     if not record.is_file():
         noted = (run.parent if config.on_the_fly else run) / "record.jsonl"

@@ -48,7 +48,7 @@ def make_artefacts(request: ExportRequest, peers: Sequence[str]) -> tuple[dict[s
         if not folder.is_dir():
             asked = replace(request, out=folder, target=target, quant=quant, measure=False)
             try:
-                export(asked, console())
+                export(asked)
             except VerificationError as error:
                 if quant == "none":
                     raise

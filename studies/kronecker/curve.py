@@ -58,7 +58,7 @@ def export_all(
                 if quant != "none" and pairs is not None:
                     request = replace(request, max_accuracy_drop=DROP, pairs=pairs)
                 try:
-                    export(request, console)
+                    export(request, console.print)
                 except VerificationError as error:
                     found.append(row | {"failed": str(error).partition(": ")[2]})
                     continue

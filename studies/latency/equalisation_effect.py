@@ -99,7 +99,7 @@ def measure(
         ]
         graphs = {"float32": describe_tflite(plain), "int8": describe_tflite(small)}
         operators = {
-            kind: {"operators": graph["operators"], "partitions": graph["xnnpack"]["partitions"]}
+            kind: {"operators": graph.operators, "partitions": graph.xnnpack.partitions}
             for kind, graph in graphs.items()
         }
     return np.concatenate(rows), operators

@@ -20,7 +20,7 @@ from rich.console import Console
 from android_bench.measuring.external_model import EXTERNAL_MODEL_FILE, ExternalModel
 from mobilebert_export import samples
 from mobilebert_export.console import silenced, step
-from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, Bucket
+from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, OUTPUT_NAME, Bucket
 from studies.latency.paper_tables import QUANTS, SEQ_LEN, PaperTable, artefact_names
 
 TARGET = "tflite"
@@ -53,23 +53,23 @@ def export_table(table: PaperTable, cache: Path, console: Console) -> list[Path]
 
 def _export_network(config: Any, name: str, cache: Path, console: Console) -> None:
     """Convert one network and quantise the converted file, each unless it is there."""
-    from mobilebert_export.pipeline.export_request import ExportRequest
-    from mobilebert_export.pipeline.model_files import quantise, write_float
+    from mobilebert_export.pipeline.targets import find_target
     from mobilebert_models import build
     from mobilebert_quantize.algebra import simplify
     from mobilebert_quantize.recipes import find_recipe
 
+    target, none = find_target(TARGET), find_recipe(TARGET, "none")
     plain, quantised = (cache / f"{name}-{quant}" for quant in QUANTS)
     if not (plain / EXTERNAL_MODEL_FILE).is_file():
         with step(console, f"Convert {name}, random weights"), silenced():
-            request = ExportRequest(out=plain, target=TARGET, quant="none", seq_len=SEQ_LEN)
             # As `mobilebert export` does; equalised ranges change no operator, so the int8 file goes without.
             network, lengths = simplify(build(config, seed=0)).network, (Bucket(SEQ_LEN, f"seq_{SEQ_LEN}"),)
-            _complete(plain, "none", lambda path: write_float(network, path, request, lengths))
+            names = (OUTPUT_NAME,)
+            _complete(plain, "none", lambda path: target.write_float(network, path, lengths, names, none))
     if not (quantised / EXTERNAL_MODEL_FILE).is_file():
         with step(console, f"Quantise {name}"), silenced():
             source, recipe, text = plain / MODEL_FILES[TARGET], find_recipe(TARGET, QUANTS[1]), _calibration()
-            _complete(quantised, QUANTS[1], lambda path: quantise(source, path, recipe, text))
+            _complete(quantised, QUANTS[1], lambda path: target.quantise(source, path, recipe, text))
 
 
 def _calibration() -> dict[str, NDArray[np.int32]]:
@@ -83,7 +83,7 @@ def _calibration() -> dict[str, NDArray[np.int32]]:
 
 def _complete(folder: Path, quant: str, write: Callable[[Path], object]) -> None:
     """A bare model's folder under a temporary name, then under its own."""
-    from mobilebert_export.tflite.writer import describe_tflite
+    from mobilebert_export.pipeline.targets import find_target
     from mobilebert_models import shipped_directory
 
     building = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -91,7 +91,7 @@ def _complete(folder: Path, quant: str, write: Callable[[Path], object]) -> None
     try:
         model = building / MODEL_FILES[TARGET]
         write(model)
-        graph = json.dumps({"graph": describe_tflite(model)}, indent=2)
+        graph = json.dumps({"graph": find_target(TARGET).describe(model).to_json()}, indent=2)
         (building / "report.json").write_text(graph + "\n", encoding="utf-8")
         for name in ("vocab.txt", "tokenizer.json"):
             shutil.copyfile(shipped_directory("matcher-qqp-m") / name, building / name)

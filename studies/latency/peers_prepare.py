@@ -79,23 +79,22 @@ def convert_ours(runtime: str) -> None:
     far each file's answers are from PyTorch's is on the page.
     """
     import mobilebert_models
-    from mobilebert_export.pipeline.exact_rewrites import rewrite, rounded
-    from mobilebert_export.pipeline.export_request import ExportRequest
-    from mobilebert_export.pipeline.model_files import quantise, write_float
-    from mobilebert_runtime.card import Bucket
+    from mobilebert_export.pipeline.exact_rewrites import Rewritten, rewrite, rounded
+    from mobilebert_export.pipeline.targets import find_target
+    from mobilebert_runtime.card import OUTPUT_NAME, Bucket
 
     calibration = dict(np.load(FOLDER / "calibration.npz"))
     file, lengths = f"model.{runtime}", (Bucket(SEQ_LEN, "main" if runtime == "tflite" else None),)
 
     def to_float(recipe: Recipe, out: Path) -> None:
-        rewritten = rewrite(mobilebert_models.load_pretrained(MODEL), recipe, calibration, calibration)
+        network = Rewritten(mobilebert_models.load_pretrained(MODEL))
+        rewritten = rewrite(network, recipe, calibration, calibration)
         if recipe.weights == "int8":
             rewritten = rounded(rewritten, recipe, calibration)
-        request = ExportRequest(out=out, target=runtime, quant=recipe.quant)
-        write_float(rewritten.network, out, request, lengths)
+        find_target(runtime).write_float(rewritten.network, out, lengths, (OUTPUT_NAME,), recipe)
 
     def to_integers(recipe: Recipe, source: Path, out: Path) -> None:
-        quantise(source, out, recipe, calibration)
+        find_target(runtime).quantise(source, out, recipe, calibration)
 
     for name, recipe in OURS[runtime].items():
         # What is quantised is rewritten for its recipe.
@@ -177,14 +176,14 @@ def environment() -> Path:
 def describe(folder: Path, runtime: str, quant: str) -> None:
     """Make a peer's folder one that `android_bench` can measure, and note what XNNPACK takes of its graph."""
     from android_bench.measuring.external_model import ExternalModel
-    from mobilebert_export.tflite.writer import describe_tflite
+    from mobilebert_export.pipeline.targets import find_target
 
     inputs = {name: (name, "int32") for name in INPUTS}
     ExternalModel(runtime, quant, f"model.{runtime}", SEQ_LEN, inputs).write(folder)
     for name in ("vocab.txt", "tokenizer.json"):
         shutil.copyfile(MODEL / name, folder / name)
     if runtime == "tflite":
-        graph = describe_tflite(folder / "model.tflite")
+        graph = find_target(runtime).describe(folder / "model.tflite").to_json()
         (folder / "report.json").write_text(json.dumps({"graph": graph}, indent=2) + "\n", encoding="utf-8")
 
 

@@ -35,7 +35,7 @@ from android_bench.measuring.rounds import run_program
 from mobilebert_export import samples
 from mobilebert_export.pipeline.loading import load_source
 from mobilebert_export.verification.decision_changes import compare_decisions
-from mobilebert_export.verification.verify import reference_logits
+from mobilebert_export.verification.network_outputs import reference_logits
 from mobilebert_quantize.recipes import Tolerance
 from mobilebert_runtime.artefact import read_tokenizer
 from mobilebert_runtime.card import ArtefactCard, read_card, read_recipe

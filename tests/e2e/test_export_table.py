@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from rich.console import Console
 
 from mobilebert_export.pipeline.export_request import ExportRequest
 from mobilebert_export.pipeline.exporter import export
@@ -92,18 +91,18 @@ def test_a_cell_of_the_table(kind, task, target, quant, root, tmp_path, record_p
         **SAYS.get(task, {}),
     )
     try:
-        report = export(request, Console(quiet=True))
+        report = export(request).report
     except VerificationError as error:
         if quant == "none":
             raise
         assert not any(tmp_path.iterdir())
         record_property("export_table", f"{kind:12}{task:22}{target:7}{quant:8}refused")
         pytest.xfail(f"refused: {str(error).partition(': ')[2][:160]}")
-    found = report["verification"]
-    assert found["passed"]
-    figures = {name: found[name] for name in ("label_agreement", "rank_agreement", "min_cosine")}
+    found = report.verification
+    assert found.passed
+    figures = {name: getattr(found, name) for name in ("label_agreement", "rank_agreement", "min_cosine")}
     shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items() if value is not None)
-    record_property("export_table", f"{kind:12}{task:22}{target:7}{quant:8}{report['recipe']:20}{shown}")
+    record_property("export_table", f"{kind:12}{task:22}{target:7}{quant:8}{report.recipe:20}{shown}")
     scores = scores_of(load(tmp_path / "artefact"), task)
     assert all(np.isfinite(one).all() for one in scores)
     if quant == "none":

@@ -8,6 +8,7 @@ next to any useful threshold, and what an int8 export must keep here is the orde
 import atexit
 import functools
 import importlib.resources
+import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 import torch
 from filelock import FileLock
-from rich.console import Console
 
 import mobilebert_models
 from mobilebert_export.pipeline.export_request import ExportRequest
@@ -114,7 +114,7 @@ def report(target: str, quant: str, out: Path, **options: Any) -> dict[str, Any]
         | {"seq_len": SEQ_LEN, "buckets": BUCKETS, "measure": False, "verify_pairs": 200}
         | options
     )
-    return export(request, Console(quiet=True))
+    return json.loads((export(request).path / "report.json").read_text(encoding="utf-8"))
 
 
 def _write_coded(folder: Path) -> None:

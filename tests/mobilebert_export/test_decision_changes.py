@@ -7,6 +7,7 @@ import pytest
 
 from mobilebert_export import samples
 from mobilebert_export.samples.recombined import recombined
+from mobilebert_export.verification.accuracy_budget import Budget
 from mobilebert_export.verification.decision_changes import NEAR, compare_decisions, sentence
 from mobilebert_quantize import recipes
 from tests.mobilebert_export.test_export_verification import CARD
@@ -84,9 +85,9 @@ def test_the_expected_loss_is_what_is_lost_where_the_probabilities_are_right():
 
 
 def test_the_line_of_the_report_names_decisions_and_accuracy():
-    changes = counted([[0, 0.05], [0, 3]], [[0.1, 0.05], [0, 3]]).to_json()
-    assert sentence(changes, None).startswith("changes 50.0% of decisions on 2 pairs")
-    said = sentence(changes, {"accuracy": 85.9, "float32_accuracy": 85.92})
+    changes = counted([[0, 0.05], [0, 3]], [[0.1, 0.05], [0, 3]])
+    assert sentence(changes).startswith("changes 50.0% of decisions on 2 pairs")
+    said = sentence(changes, Budget(0.2, 300, 85.92, 80.0, 85.9, (), 11))
     assert said.endswith("accuracy on the labelled pairs -0.02 points")
 
 

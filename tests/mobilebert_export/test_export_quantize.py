@@ -8,7 +8,6 @@ import pytest
 
 from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_export import samples
-from mobilebert_export.pipeline.export_report import describe_graph
 from mobilebert_export.tflite.writer import describe_tflite
 from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_quantize import recipes
@@ -66,10 +65,10 @@ def test_static_is_what_int8_tries_first_under_a_name_of_its_own():
 
 @pytest.mark.parametrize("quant", ["none", "dynamic", "int8"])
 def test_xnnpack_takes_all_but_the_lookups_in_one_partition(quant):
-    found = describe_graph(small_matcher.artefact("tflite", quant) / "model.tflite", "tflite")["xnnpack"]
-    assert found["partitions"] == 1
-    assert set(found["left_out"]) <= {"EMBEDDING_LOOKUP", "RESHAPE", "CAST", "DEQUANTIZE"}
-    assert found["delegated_operators"] + sum(found["left_out"].values()) == found["all_operators"]
+    found = describe_tflite(small_matcher.artefact("tflite", quant) / "model.tflite").xnnpack
+    assert found.partitions == 1
+    assert set(found.left_out) <= {"EMBEDDING_LOOKUP", "RESHAPE", "CAST", "DEQUANTIZE"}
+    assert found.delegated_operators + sum(found.left_out.values()) == found.all_operators
 
 
 def test_int8_tflite_is_int8_where_the_time_and_the_bytes_are_and_float_where_it_hurts():
@@ -117,9 +116,9 @@ def test_dynamic_tflite_is_one_partition_and_says_that_it_has_one_scale_per_chan
     versions = {graph.kind(op): graph.version(op) for op in graph.operators}
     assert versions["FULLY_CONNECTED"] >= 12
     assert versions["EMBEDDING_LOOKUP"] >= 4
-    found = describe_tflite(path)["xnnpack"]
-    assert found["partitions"] == 1
-    assert set(found["left_out"]) <= {"EMBEDDING_LOOKUP", "RESHAPE", "CAST", "DEQUANTIZE"}
+    found = describe_tflite(path).xnnpack
+    assert found.partitions == 1
+    assert set(found.left_out) <= {"EMBEDDING_LOOKUP", "RESHAPE", "CAST", "DEQUANTIZE"}
 
 
 def test_a_table_of_rows_with_scales_gives_the_rounded_embeddings():

@@ -9,7 +9,7 @@ import torch
 import mobilebert_models
 from mobilebert_export import samples
 from mobilebert_export.tflite.writer import describe_tflite
-from mobilebert_export.verification.verify import reference_logits
+from mobilebert_export.verification.network_outputs import reference_logits
 from mobilebert_quantize.half_precision import halve
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.matcher import Matcher
@@ -40,8 +40,8 @@ def test_the_file_is_half_as_large_and_answers_as_the_rounded_network(target):
 
 def test_xnnpack_takes_the_half_weights_in_one_partition():
     found = describe_tflite(small_matcher.artefact("tflite", "fp16") / "model.tflite")
-    assert found["xnnpack"]["partitions"] == 1
-    assert set(found["xnnpack"]["left_out"]) <= {"EMBEDDING_LOOKUP", "RESHAPE", "CAST", "DEQUANTIZE"}
+    assert found.xnnpack.partitions == 1
+    assert set(found.xnnpack.left_out) <= {"EMBEDDING_LOOKUP", "RESHAPE", "CAST", "DEQUANTIZE"}
 
 
 def test_a_weight_beyond_float16_is_refused(tmp_path):

@@ -10,7 +10,7 @@ import torch
 import mobilebert_models
 from mobilebert_export import samples
 from mobilebert_export.command_line.program import main
-from mobilebert_export.verification.verify import reference_logits
+from mobilebert_export.verification.network_outputs import reference_logits
 from mobilebert_models.kronecker.factor_shapes import low_rank_rules, shape_rules
 from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
 from mobilebert_quantize.recipes import find_recipe

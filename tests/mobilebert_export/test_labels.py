@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from rich.console import Console
 
 from mobilebert_export.evaluation.scoring import open_scorer
+from mobilebert_export.pipeline.card import artefact_card
 from mobilebert_export.pipeline.export_request import ExportRequest
 from mobilebert_export.pipeline.exporter import export
-from mobilebert_export.pipeline.loading import artefact_card, load_model
+from mobilebert_export.pipeline.loading import load_model
 from mobilebert_export.verification.accuracy_budget import accuracy
 from mobilebert_matching.data.labelled_pairs import LabelledPairs
 from mobilebert_models import MatcherSettings
@@ -61,7 +61,7 @@ def probabilities_of(folder, name):
 
 def card_of(folder, positive=None):
     request = ExportRequest(out=folder / "out", model=str(folder), seq_len=64)
-    return artefact_card(request, load_model(str(folder), positive=positive), request.recipe())
+    return artefact_card(load_model(str(folder), positive=positive), request.recipe(), request.card_buckets())
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,7 @@ def test_the_positive_class_is_found_by_its_name(names, positive, tmp_path):
 
 def test_an_artefact_whose_first_class_is_the_match_scores_as_the_pipeline_does(tmp_path):
     folder, out = directory(tmp_path / "model", ("duplicate", "not_duplicate")), tmp_path / "artefact"
-    export(
-        ExportRequest(out=out, model=str(folder), target="onnx", quant="none", seq_len=64, buckets=(64,)),
-        Console(quiet=True),
-    )
+    export(ExportRequest(out=out, model=str(folder), target="onnx", quant="none", seq_len=64, buckets=(64,)))
     written = json.loads((out / "io.json").read_text())
     assert (written["labels"], written["positive"]) == (["duplicate", "not_duplicate"], 0)
     expected = probabilities_of(folder, "duplicate")

@@ -2,17 +2,14 @@
 
 import json
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from rich.console import Console
 
 from mobilebert_export import samples
 from mobilebert_export.pipeline.recipe_choice import Written, choose, recipes_of
-from mobilebert_export.verification.artefact_check import Checked
 from mobilebert_export.verification.decision_changes import DecisionChanges
 from mobilebert_export.verification.verify import Verification, VerificationError
 from mobilebert_models import build
@@ -35,15 +32,15 @@ def result(*failures):
 
 
 def choice(passes, first=INT8, write=lambda recipe: Written()):
-    said, tried = StringIO(), []
+    said, tried = [], []
 
     def check(recipe):
         tried.append(recipe.name)
-        return Checked(result() if recipe.name == passes else result(f"{recipe.name} is bad"))
+        return result() if recipe.name == passes else result(f"{recipe.name} is bad")
 
     tried_in_turn = recipes.recipes_to_try(first)
-    made = choose(tried_in_turn, write, check, Path("out"), Console(file=said, width=200))
-    return made, tried, said.getvalue()
+    made = choose(tried_in_turn, write, check, Path("out"), said.append)
+    return made, tried, "\n".join(said)
 
 
 def test_the_first_recipe_that_passes_is_taken_and_no_slower_one_is_tried():
@@ -73,7 +70,7 @@ def changes(p99):
 
 def choice_by_room(first, p99, changed=None):
     """`p99` and decisions `changed` of 2,000 by recipe: all pass, with more or less room, but for None."""
-    said, written = StringIO(), []
+    said, written = [], []
 
     def write(recipe):
         written.append(recipe.name)
@@ -82,11 +79,11 @@ def choice_by_room(first, p99, changed=None):
     def check(recipe):
         found = p99[recipe.name]
         if found is None:
-            return Checked(result("is bad"))
-        return Checked(result(), replace(changes(found), changed=(changed or {}).get(recipe.name, 2)))
+            return result("is bad")
+        return result().with_decisions(replace(changes(found), changed=(changed or {}).get(recipe.name, 2)))
 
-    made = choose(recipes.recipes_to_try(first), write, check, Path("out"), Console(file=said, width=200))
-    return made, written, said.getvalue()
+    made = choose(recipes.recipes_to_try(first), write, check, Path("out"), said.append)
+    return made, written, "\n".join(said)
 
 
 def test_a_recipe_with_little_room_gives_way_to_one_with_more():
@@ -359,7 +356,7 @@ def test_a_row_of_onnx_has_a_range_of_its_own(tmp_path, bias):
 @pytest.mark.slow
 def test_an_artefact_made_by_a_fallback_says_so(tmp_path, monkeypatch):
     """The first recipe is made to fail; io.json, recipe.json and the report are those of the second."""
-    from mobilebert_export.verification.verify import artefact_check
+    from mobilebert_export.verification import artefact_check
 
     real = artefact_check.verify
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mobilebert_export.pipeline.model_files import quantise
+from mobilebert_export.pipeline.targets import find_target
 from mobilebert_models import MatcherSettings, build, save_pretrained
 from mobilebert_quantize.recipes import find_recipe, recipes_to_try
 from mobilebert_quantize.tflite.graph import TfliteGraph
@@ -26,7 +26,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Pat
         for bits in (8, 4):
             out[target, bits] = tmp_path_factory.mktemp("words") / name
             recipe = replace(find_recipe(target, "dynamic"), word_bits=bits)
-            quantise(small_matcher.artefact(target, "none") / name, out[target, bits], recipe, None)
+            source = small_matcher.artefact(target, "none") / name
+            find_target(target).quantise(source, out[target, bits], recipe, None)
     return out
 
 

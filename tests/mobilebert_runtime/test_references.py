@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 import torch
-from rich.console import Console
 from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
@@ -34,7 +33,6 @@ def exported(directory, out, **options):
     request = {"target": "onnx", "quant": "none", "seq_len": SEQ_LEN, "buckets": (16, SEQ_LEN)}
     export(
         ExportRequest(out=out, model=str(directory), measure=False, **request, **options),
-        Console(quiet=True),
     )
     return load(out)
 

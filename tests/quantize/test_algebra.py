@@ -139,11 +139,11 @@ def test_exported_graph_has_no_norm_left(target, tmp_path):
         path = tmp_path / f"{len(found)}.{target}"
         if target == "tflite":
             write_float_tflite(network, path, (Bucket(32, "serving_default"),))
-            operators = describe_tflite(path)["operators"]
+            operators = describe_tflite(path).operators
             found.append((operators["MUL"], operators["ADD"]))
         else:
             write_float_onnx(network, path, (Bucket(32),), 20)
-            operators = describe_onnx(path)["operators"]
+            operators = describe_onnx(path).operators
             found.append((operators["Mul"], operators["Add"]))
     norms = 1 + layers * (2 + 1 + stacked + 1)  # embeddings; bottlenecks, attention, networks, way out
     (products, sums), (products_left, sums_left) = found

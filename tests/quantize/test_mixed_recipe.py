@@ -11,8 +11,9 @@ from torch import nn
 import mobilebert_models
 from mobilebert_export import samples
 from mobilebert_export.command_line.program import main
-from mobilebert_export.verification.accuracy_budget import meet_budget
-from mobilebert_export.verification.verify import VerificationError, reference_logits
+from mobilebert_export.verification.accuracy_budget import AccuracyGoal, meet_budget
+from mobilebert_export.verification.network_outputs import reference_logits
+from mobilebert_export.verification.verify import VerificationError
 from mobilebert_matching.data.labelled_pairs import LabelledPairs
 from mobilebert_quantize import recipes
 from mobilebert_quantize.product_audit import ProductLoss, audit_products, quantise_range, quantise_rows
@@ -133,7 +134,7 @@ def test_the_fewest_products_that_meet_the_budget_go_back(monkeypatch, needed):
         lambda folder, labelled: 80.0 if folder == "plain" or len(written[-1]) >= needed else 70.0,
     )
     labelled = LabelledPairs([("a", "b")] * 4, np.zeros(4, int))
-    found = meet_budget("plain", "int8", written.append, lambda: losses(11), labelled, 0.2)
+    found = meet_budget("plain", "int8", written.append, lambda: losses(11), AccuracyGoal(labelled, 0.2))
     assert len(found.kept_float) == len(written[-1]) == needed
     assert found.kept_float[0] == "p0 (linear)"
     assert (found.float32_accuracy, found.accuracy_before, found.accuracy) == (80.0, 70.0, 80.0)
@@ -145,10 +146,10 @@ def test_a_budget_that_is_met_changes_nothing_and_one_out_of_reach_fails(monkeyp
         "mobilebert_export.verification.accuracy_budget.accuracy",
         lambda folder, _: {"plain": 80.0, "int8": 79.9}[folder],
     )
-    found = meet_budget("plain", "int8", pytest.fail, pytest.fail, labelled, 0.2)
+    found = meet_budget("plain", "int8", pytest.fail, pytest.fail, AccuracyGoal(labelled, 0.2))
     assert found.kept_float == ()
     with pytest.raises(VerificationError, match="all 11 products in float") as caught:
-        meet_budget("plain", "int8", lambda _: None, lambda: losses(11), labelled, 0.05)
+        meet_budget("plain", "int8", lambda _: None, lambda: losses(11), AccuracyGoal(labelled, 0.05))
     assert caught.value.exit_code == 1
 
 

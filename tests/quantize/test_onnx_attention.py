@@ -10,7 +10,7 @@ import torch
 
 from android_bench.measuring import model_facts
 from mobilebert_export.onnx.writer import write_float_onnx
-from mobilebert_export.pipeline.exact_rewrites import rewrite
+from mobilebert_export.pipeline.exact_rewrites import Rewritten, rewrite
 from mobilebert_models import load_pretrained
 from mobilebert_models.networks.layers import encoder_of, input_names
 from mobilebert_quantize.onnx.attention import RUNTIME, fuse_attention
@@ -91,7 +91,7 @@ def test_a_layer_in_which_one_token_asks_stays(lengths, model, tmp_path) -> None
     """As an export leaves the last layer of a classifier."""
     names = tuple(input_names(model("bert")))
     proof = batch(names, 3, LENGTH)
-    network = rewrite(model("bert"), find_recipe("onnx", "none"), proof, None).network
+    network = rewrite(Rewritten(model("bert")), find_recipe("onnx", "none"), proof, None).network
     path = tmp_path / "plain.onnx"
     write_float_onnx(network, path, tuple(Bucket(length) for length in lengths), 18)
     made, count = fused(path)

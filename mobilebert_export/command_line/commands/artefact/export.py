@@ -11,11 +11,13 @@ def run(request: ExportRequest) -> None:
     The artefact is run on real padded pairs in its own runtime and compared with the PyTorch model; beyond
     the recipe's tolerance the command exits 1 and leaves nothing under the final name.
     """
-    from mobilebert_export.console import progress_console
-    from mobilebert_export.pipeline.export_report import print_summary
+    from mobilebert_export.console import shown_steps
     from mobilebert_export.pipeline.exporter import export as write_artefact
+    from mobilebert_export.pipeline.report_page import print_summary
 
-    print_summary(write_artefact(request, progress_console()), request.out)
+    with shown_steps() as progress:
+        result = write_artefact(request, progress)
+    print_summary(result.report, result.path)
 
 
 export = command_from(

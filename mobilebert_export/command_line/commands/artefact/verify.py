@@ -28,13 +28,14 @@ def verify(
     Exits 1 when a tolerance of its recipe is broken, 2 when the artefact is damaged or was made from other
     weights than --model holds.
     """
-    from mobilebert_export.console import progress_console
-    from mobilebert_export.pipeline.export_report import print_rows, verification_rows
-    from mobilebert_export.verification.artefact_check import verify_artefact
+    from mobilebert_export.console import shown_steps
+    from mobilebert_export.pipeline.report_page import print_rows, verification_rows
+    from mobilebert_export.pipeline.verifier import verify_artefact
     from mobilebert_matching.data.pairs import read_text_pairs
 
     opt.of_file("--pairs", pairs, {"--text-a": text_a, "--text-b": text_b})
     table = read_text_pairs(pairs, text_a, text_b) if pairs else None
-    result = verify_artefact(artefact, model, table, threads, progress_console())
-    print_rows(f"{artefact} against PyTorch", verification_rows({"verification": result.to_json()}))
+    with shown_steps() as progress:
+        result = verify_artefact(artefact, model, table, threads, progress)
+    print_rows(f"{artefact} against PyTorch", verification_rows(result))
     result.require_passed(artefact)

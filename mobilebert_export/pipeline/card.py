@@ -1,0 +1,93 @@
+"""The card of the artefact to make, io.json: what of the model a runtime has to know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mobilebert_export.pipeline.export_request import SHORTEST
+from mobilebert_export.pipeline.loading import LoadedModel
+from mobilebert_quantize.recipes import Recipe
+from mobilebert_runtime.card import MODEL_FILES, QUESTION_ANSWERING, SPANS, ArtefactCard, Bucket
+from mobilebert_runtime.card_parts import TOKENIZER_FILE, Embedding, TokenizerCard
+from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.length_shift import LengthShift
+
+if TYPE_CHECKING:
+    from mobilebert_models import MatcherSettings
+
+
+def artefact_card(model: LoadedModel, recipe: Recipe, buckets: tuple[Bucket, ...]) -> ArtefactCard:
+    """The io.json of the artefact to make.
+
+    Args:
+        model: that the artefact is made from.
+        recipe: how it will be quantised.
+        buckets: its sequence lengths, in ascending order.
+
+    Raises:
+        OptionError: the model has no room for so many tokens.
+        ModelError: the tokenizer can't be described.
+    """
+    config, task, seq_len = model.config, model.task, buckets[-1].seq_len
+    longest = min(config.max_tokens, model.tokenizer.max_length or config.max_tokens)
+    if not SHORTEST <= seq_len <= longest:
+        raise OptionError(f"--seq-len {seq_len}: this model takes {SHORTEST} to {longest}")
+    return ArtefactCard(
+        target=recipe.target,
+        quant=recipe.quant,
+        model_file=MODEL_FILES[recipe.target],
+        buckets=buckets,
+        labels=task.labels,
+        attention_mask_value=config.attention_mask_value,
+        minimum_runtime=recipe.minimum_runtime,
+        task=task.name,
+        texts=task.texts,
+        inputs=config.input_names,
+        activation=task.activation,
+        tokenizer=_tokenizer_card(
+            model, spelling=model.tokenizer.spelling is not None and task.name not in SPANS
+        ),
+        embedding=_embedding(model),
+        # A third of a window is read again in the next, as in BERT's own reading of SQuAD (128 of 384).
+        stride=seq_len // 3 if task.name == QUESTION_ANSWERING else None,
+        **({} if task.settings is None else _decision(task.settings)),
+    )
+
+
+def _tokenizer_card(model: LoadedModel, *, spelling: bool) -> TokenizerCard:
+    tokenizer = model.tokenizer
+    lowercases = tokenizer.ids([("A", "A")], 8) == tokenizer.ids([("a", "a")], 8)
+    if tokenizer.kind == "wordpiece" and not tokenizer.reads_as_bert(lowercase=lowercases):
+        raise ModelError(
+            f"{model.directory / TOKENIZER_FILE}: does not split words as BERT's WordPiece does, which a "
+            "phone does from vocab.txt alone"
+        )
+    return TokenizerCard(
+        kind=str(tokenizer.kind),
+        lowercase=lowercases if tokenizer.kind == "wordpiece" else None,
+        pad_id=tokenizer.pad_id,
+        template=tokenizer.template,
+        spelling=spelling,
+        sort_texts=tokenizer.sort_texts,
+    )
+
+
+def _embedding(model: LoadedModel) -> Embedding | None:
+    """The vector that the network returns, beside the logits in an embedding matcher."""
+    from mobilebert_models import EmbeddingMatcher, SentenceEmbedder
+
+    if isinstance(model.network, SentenceEmbedder):
+        return Embedding(model.network.size, model.network.modules_behind.normalized)
+    if isinstance(model.network, EmbeddingMatcher):
+        return Embedding(model.config.hidden_size, normalized=True)
+    return None
+
+
+def _decision(settings: MatcherSettings) -> dict[str, Any]:
+    """The fields of the card that only a matcher has."""
+    return {
+        "positive": settings.positive,
+        "threshold": settings.threshold,
+        "temperature": settings.temperature,
+        "length_shift": LengthShift.from_json(settings.length_shift),
+    }
