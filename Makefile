@@ -21,7 +21,7 @@ WORKERS ?= 2
 # and kept, which some containers forbid.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: export test test-slow lint docs format bench clean
+.PHONY: export test test-slow lint docs format bench dist lock clean
 
 export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 	$(BIN)/mobilebert export --model shipped --target tflite --quant int8 --seq-len 128 --out $(ARTEFACT) --force
@@ -53,6 +53,24 @@ bench: $(READY) ## latency of the shipped matcher, int8 beside fp32, interleaved
 	$(BIN)/mobilebert export --model shipped --quant none --out artefacts/matcher-fp32 --force
 	$(BIN)/mobilebert export --model shipped --quant int8 --out $(ARTEFACT) --force
 	$(BIN)/mobilebert bench artefacts/matcher-fp32 $(ARTEFACT) --threads 4
+
+# A release: wheels and sdists, and of each shipped matcher a data wheel, .tflite, .onnx and zips, with checksums.
+MODELS ?= $(notdir $(wildcard models/mobilebert_models/shipped/matcher-*))
+HOME_URL ?= $(if $(GITHUB_REPOSITORY),$(GITHUB_SERVER_URL)/$(GITHUB_REPOSITORY))
+RELEASED := $(foreach one,$(MODELS),build/release/$(one)-tflite build/release/$(one)-onnx)
+
+dist: $(READY) $(RELEASED) ## what a release holds, in dist/; some minutes a matcher, the exports are kept in build/
+	$(BIN)/python scripts/make_dist.py dist $(if $(HOME_URL),--home $(HOME_URL)) \
+	  $(foreach one,$(MODELS),--model $(one) build/release/$(one)-tflite build/release/$(one)-onnx)
+
+build/release/%-tflite: $(READY)
+	$(BIN)/mobilebert export --model $* --target tflite --no-measure --out $@ --force
+
+build/release/%-onnx: $(READY)
+	$(BIN)/mobilebert export --model $* --target onnx --no-measure --out $@ --force
+
+lock: ## the locks again, with hashes, for the versions that are locked; needs uv
+	$(PYTHON) scripts/lock.py
 
 $(READY): $(INSTALLED)
 	$(PYTHON) scripts/set_up.py $(VENV) requirements.lock

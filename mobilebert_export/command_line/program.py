@@ -18,7 +18,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from mobilebert_export.command_line import options
+from mobilebert_export.command_line import extras, options
 
 # Folder of mobilebert_export/command_line/commands/ → name on the command line → its line in `mobilebert
 # --help`. The function lives in FOLDER/NAME.py (dashes become underscores) and has the same name.
@@ -83,6 +83,7 @@ class CheckedCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Check, then run."""
+        extras.require(str(self.name))
         flags = {str(one.name): one.opts[0] for one in self.params}
         options.check(self.callback, flags, ctx.params)  # type: ignore[arg-type]
         return super().invoke(ctx)
@@ -158,6 +159,12 @@ def run(command: Any, arguments: list[str] | None, name: str) -> None:
                 _drop_output()
                 sys.stderr.write(f"{name}: disk full: {one_line(error)}\n")
                 raise SystemExit(1) from None
+            if isinstance(error, ModuleNotFoundError):
+                words = sys.argv[1:] if arguments is None else arguments
+                command_name = next((word for word in words if word in FOLDERS), name)
+                if advice := extras.of_error(command_name, error):
+                    sys.stderr.write(f"{name}: {advice}\n")
+                    raise SystemExit(2) from None
             if not hasattr(error, "exit_code"):
                 raise
             if message := one_line(error):
