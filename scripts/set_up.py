@@ -104,11 +104,10 @@ def install(target: Path, locks: list[Path]) -> None:
     hashed = [*pip, "--quiet", "--progress-bar", "off", "--no-deps", "--require-hashes", "--requirement"]
     parts.install_each([*rest, *([cuda] if wants_cuda(python) else [])], hashed)
     ours = [*pip, "--quiet", "--no-deps", "--no-build-isolation"]
-    done = subprocess.run(
-        [*ours, "--editable", str(ROOT / "mobilebert_runtime"), "--editable", str(ROOT)], check=False
-    )
+    ours += ["--editable", str(ROOT / "mobilebert_runtime"), "--editable", str(ROOT)]
+    done = subprocess.run(ours, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SetupError("pip could not install this project's own packages; see its lines above")
+        raise SetupError(f"pip could not install this project's own packages: {done.stderr.strip()[-400:]}")
     tried = subprocess.run(
         [str(python), "-c", f"import {TRIED}"], capture_output=True, text=True, check=False
     )

@@ -28,6 +28,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "verify": "Repeat an artefact's verification against the PyTorch model.",
         "quantize-audit": "Which product of a network loses what in integers, as JSON and PNG.",
         "run": "Do what an artefact is for, whatever its task, on texts, a file or standard input.",
+        "search": "Find the texts of a file that mean the same as a question.",
         "match": "Score one pair, or a TSV file of pairs, with an artefact.",
     },
     "training": {

@@ -62,7 +62,7 @@ RENAMED_MATCHERS = {"matcher-m": "matcher-qqp-m", "matcher-s": "matcher-qqp-s"}
 
 def shipped_directory(name: str = SHIPPED_MATCHERS[0]) -> Path:
     """The directory of a matcher that comes with the project."""
-    return Path(__file__).parent / "shipped" / name
+    return Path(__file__).parents[1] / "shipped" / name
 
 
 def load_pretrained(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> nn.Module:
