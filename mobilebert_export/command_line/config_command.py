@@ -2,14 +2,19 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import GenericAlias
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from typer import Option
 
 
-def command_from(config: type[Any], run: Callable[[Any], object], **rules: Any) -> Callable[..., None]:
+def command_from(
+    config: type[Any],
+    run: Callable[..., object],
+    further: Mapping[str, Any] | None = None,
+    **rules: Any,
+) -> Callable[..., None]:
     """The command that builds a `config` from the command line and gives it to `run`.
 
     A field is `name: Annotated[type, "help text"] = default`. One of type `tuple[X, ...]` is an option that
@@ -19,6 +24,7 @@ def command_from(config: type[Any], run: Callable[[Any], object], **rules: Any) 
     Args:
         config: a dataclass; light to import.
         run: carries it out; its docstring is the command's help.
+        further: options beside the fields, None where they are not given: `run` gets them by name.
         rules: by field, a further annotation of the option.
     """
     hints = get_type_hints(config, include_extras=True)
@@ -41,11 +47,17 @@ def command_from(config: type[Any], run: Callable[[Any], object], **rules: Any) 
             inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
         )
 
+    for name, hint in (further or {}).items():
+        parameters.append(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+        )
+
     def command(**given: Any) -> None:
         for name, read in readers.items():
             if given[name] is not None:
                 given[name] = read(given[name])
-        run(config(**given))
+        beside = {name: given.pop(name) for name in further or ()}
+        run(config(**given), **beside)
 
     command.__doc__ = run.__doc__
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mobilebert_export.command_line import extras, options
+from mobilebert_runtime.errors import UserError
 
 # Folder of mobilebert_export/command_line/commands/ → name on the command line → its line in `mobilebert
 # --help`. The function lives in FOLDER/NAME.py (dashes become underscores) and has the same name.
@@ -87,7 +88,13 @@ class CheckedCommand(TyperCommand):
         extras.require(str(self.name))
         flags = {str(one.name): one.opts[0] for one in self.params}
         options.check(self.callback, flags, ctx.params)  # type: ignore[arg-type]
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            advice, named = error.advice
+            if named and set(named) <= set(flags.values()):
+                error.args = (f"{error}, or {advice} with {' and '.join(named)}",)
+            raise
 
 
 class CommandTable(TyperGroup):

@@ -233,7 +233,7 @@ def build_matcher(
     """
     if arch in WORD_NETWORKS:
         if init is not None:
-            raise ModelError(f"--init {init}: {arch} starts from random weights; leave --init out")
+            raise ModelError(f"--init {init}: {arch} starts from random weights; leave it out")
         network, config = WORD_NETWORKS[arch]
         vectors = vectors or WordVectors.installed()
         torch.manual_seed(seed)

@@ -23,7 +23,7 @@ def audit(
     text_b: opt.TextB = None,
     label: opt.Label = None,
     group: opt.Group = None,
-    positive: opt.Positive = None,
+    positive_label: opt.PositiveLabel = None,
     quartiles_from: opt.QuartilesFrom = None,
     json_file: opt.JsonFile = None,
     png: Annotated[Path | None, opt.OUTPUT_FILE, Option(help="Draw the paper's Figure 1 here.")] = None,
@@ -50,7 +50,7 @@ def audit(
             text_b,
             label,
             group,
-            positive=positive,
+            positive=positive_label,
             quartiles_from=quartiles_from,
             progress=progress,
         )

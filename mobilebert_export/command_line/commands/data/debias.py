@@ -18,7 +18,7 @@ def debias(
     text_b: opt.TextB = None,
     label: opt.Label = None,
     group: opt.Group = None,
-    positive: opt.Positive = None,
+    positive_label: opt.PositiveLabel = None,
     quartiles_from: opt.QuartilesFrom = None,
     seed: opt.Seed = 0,
     rounds: Annotated[
@@ -45,7 +45,7 @@ def debias(
 
     report = report or out.with_suffix(".report.json")
     check_output(report, force=force)
-    columns = {"text_a": text_a, "text_b": text_b, "label": label, "group": group, "positive": positive}
+    columns = {"text_a": text_a, "text_b": text_b, "label": label, "group": group, "positive": positive_label}
     with reading(f"reading {file.name}") as progress:
         before = audit(file, **columns, quartiles_from=quartiles_from, progress=progress)
     with reading(f"choosing from {file.name}") as progress:
