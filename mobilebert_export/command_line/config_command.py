@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import GenericAlias
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -13,6 +13,7 @@ def command_from(
     config: type[Any],
     run: Callable[..., object],
     further: Mapping[str, Any] | None = None,
+    panels: Mapping[str, Sequence[str]] | None = None,
     **rules: Any,
 ) -> Callable[..., None]:
     """The command that builds a `config` from the command line and gives it to `run`.
@@ -25,9 +26,11 @@ def command_from(
         config: a dataclass; light to import.
         run: carries it out; its docstring is the command's help.
         further: options beside the fields, None where they are not given: `run` gets them by name.
+        panels: heading in the help text → fields below it; fields of none come first.
         rules: by field, a further annotation of the option.
     """
     hints = get_type_hints(config, include_extras=True)
+    headings = {field: heading for heading, fields in (panels or {}).items() for field in fields}
     parameters, readers = [], {}
     for field in dataclasses.fields(config):
         kind: Any
@@ -37,7 +40,7 @@ def command_from(
         elif get_origin(kind) is tuple:
             kind, readers[field.name] = GenericAlias(list, get_args(kind)[:1]), tuple
         names = ["--" + field.name.replace("_", "-")] if field.default is False else []
-        hint: Any = Annotated[kind, Option(*names, help=text)]
+        hint: Any = Annotated[kind, Option(*names, help=text, rich_help_panel=headings.get(field.name))]
         if field.name in rules:
             hint = Annotated[hint, rules[field.name]]
         default = list(field.default) if isinstance(field.default, tuple) else field.default

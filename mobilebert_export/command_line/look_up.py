@@ -66,7 +66,7 @@ def index_of_file(look_up: LookUp, artefact: Path, file: Path, texts: Sequence[s
 
     Args:
         look_up: the opened artefact.
-        artefact: its folder.
+        artefact: its folder, or the name of an installed model.
         file: the file, which FILE.index lies beside.
         texts: what it holds.
 
@@ -81,7 +81,8 @@ def index_of_file(look_up: LookUp, artefact: Path, file: Path, texts: Sequence[s
     from mobilebert_runtime.vector_index import Index
 
     folder = file.with_name(file.name + ".index")
-    source = {"file": file_sha256(file), "artefact": file_sha256(artefact / "SHA256SUMS")}
+    made_by = file_sha256(artefact / "SHA256SUMS") if artefact.is_dir() else str(artefact)
+    source = {"file": file_sha256(file), "artefact": made_by}
     if folder.exists() and not (folder / "vectors.npy").is_file():
         raise DataError(f"{folder}: is no index; move it away, an index of {file.name} is kept there")
     if folder.exists() and _read_source(folder) == source:

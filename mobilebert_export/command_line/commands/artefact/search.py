@@ -18,9 +18,9 @@ def search(
         opt.INPUT_FILE_OR_FOLDER,
         Option(help="File of texts (TSV, CSV, JSON Lines, Parquet, or .txt: one a line), or an index."),
     ],
-    artefact: Annotated[Path, opt.INPUT_FOLDER, Option(help="Artefact folder.")] = Path(
-        "artefacts/matcher-int8"
-    ),
+    artefact: Annotated[
+        Path, opt.MODEL, Option(help="Artefact folder, or an installed model such as matcher-open-m.")
+    ] = Path("artefacts/matcher-int8"),
     file: Annotated[
         Path | None, opt.PIPED, Option(help="Questions from a file, or - for standard input.")
     ] = None,
