@@ -1,15 +1,19 @@
 # The front door. `make export` and `make test` are all a newcomer needs; each sets up what it uses.
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# The first Python of 3.11 to 3.13 that runs; scripts/set_up.py says in one line what a machine lacks.
+PYTHON ?= $(shell for one in python3.11 python3 python3.12 python3.13; do \
+	"$$one" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2> /dev/null && echo "$$one" && exit; \
+	done; echo python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARTEFACT ?= artefacts/matcher-int8
 # The site is built in an environment of its own: a few megabytes, no torch.
 DOCS_VENV ?= .venv-docs
 SITE ?= build/site
-# The stamps carry a hash of what was installed: a changed lock installs again.
-hash = $(shell cat $(1) | sha256sum | cut -c1-16)
-READY := $(VENV)/.ready-$(call hash,requirements.lock pyproject.toml mobilebert_runtime/pyproject.toml)
-READY_DEV := $(VENV)/.ready-dev-$(call hash,requirements.lock requirements-dev.lock pyproject.toml mobilebert_runtime/pyproject.toml)
+# The stamps carry a checksum of what was installed: a changed lock installs again.
+sum = $(shell cat $(1) | cksum | cut -d ' ' -f 1)
+INSTALLED := requirements.lock scripts/set_up.py pyproject.toml mobilebert_runtime/pyproject.toml
+READY := $(VENV)/.ready-$(call sum,$(INSTALLED))
+READY_DEV := $(VENV)/.ready-dev-$(call sum,$(INSTALLED) requirements-dev.lock)
 # Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order, and
 # files start in theirs: the longest, end to end, first.
 WORKERS ?= 2
@@ -17,7 +21,7 @@ WORKERS ?= 2
 # and kept, which some containers forbid.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: export test test-slow lint docs format bench clean
+.PHONY: export test test-slow lint docs format bench dist lock clean
 
 export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 	$(BIN)/mobilebert export --model shipped --target tflite --quant int8 --seq-len 128 --out $(ARTEFACT) --force
@@ -50,19 +54,30 @@ bench: $(READY) ## latency of the shipped matcher, int8 beside fp32, interleaved
 	$(BIN)/mobilebert export --model shipped --quant int8 --out $(ARTEFACT) --force
 	$(BIN)/mobilebert bench artefacts/matcher-fp32 $(ARTEFACT) --threads 4
 
-# The lock names every package, so two processes can install a part each; unpacking keeps one core busy.
-# setuptools comes before them: it builds the two packages of this tree, and every pip that starts loads its hook.
-$(READY): requirements.lock pyproject.toml mobilebert_runtime/pyproject.toml
-	@echo "setting up $(VENV): the locked packages, a minute or two"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile pip==26.3 $(shell grep ^setuptools== requirements.lock)
-	xargs -P 2 -n 17 $(BIN)/python -m pip install --no-compile --no-deps --progress-bar on < requirements.lock
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation --editable ./mobilebert_runtime --editable .
+# A release: wheels and sdists, and of each shipped matcher a data wheel, .tflite, .onnx and zips, with checksums.
+MODELS ?= $(notdir $(wildcard models/mobilebert_models/shipped/matcher-*))
+HOME_URL ?= $(if $(GITHUB_REPOSITORY),$(GITHUB_SERVER_URL)/$(GITHUB_REPOSITORY))
+RELEASED := $(foreach one,$(MODELS),build/release/$(one)-tflite build/release/$(one)-onnx)
+
+dist: $(READY) $(RELEASED) ## what a release holds, in dist/; some minutes a matcher, the exports are kept in build/
+	$(BIN)/python scripts/make_dist.py dist $(if $(HOME_URL),--home $(HOME_URL)) \
+	  $(foreach one,$(MODELS),--model $(one) build/release/$(one)-tflite build/release/$(one)-onnx)
+
+build/release/%-tflite: $(READY)
+	$(BIN)/mobilebert export --model $* --target tflite --no-measure --out $@ --force
+
+build/release/%-onnx: $(READY)
+	$(BIN)/mobilebert export --model $* --target onnx --no-measure --out $@ --force
+
+lock: ## the locks again, with hashes, for the versions that are locked; needs uv
+	$(PYTHON) scripts/lock.py
+
+$(READY): $(INSTALLED)
+	$(PYTHON) scripts/set_up.py $(VENV) requirements.lock
 	@touch $@
 
 $(READY_DEV): $(READY) requirements-dev.lock
-	@echo "adding the test tools to $(VENV)"
-	$(BIN)/python -m pip install --no-compile --progress-bar on --requirement requirements.lock --requirement requirements-dev.lock
+	$(PYTHON) scripts/set_up.py $(VENV) requirements.lock requirements-dev.lock
 	@touch $@
 
 $(DOCS_VENV)/.ready: requirements-docs.lock
@@ -70,7 +85,7 @@ $(DOCS_VENV)/.ready: requirements-docs.lock
 	$(DOCS_VENV)/bin/python -m pip install --quiet --requirement requirements-docs.lock
 	@touch $@
 
-clean:
-	rm -rf $(VENV) $(DOCS_VENV) artefacts build *.egg-info
+clean: ## what this Makefile set up and built; artefacts/ and runs/ stay
+	rm -rf $(VENV) $(DOCS_VENV) build dist *.egg-info mobilebert_runtime/*.egg-info
 
 include android_bench/android.mk

@@ -3,11 +3,23 @@
 A package that knows a further kind derives its own class from one of the two bases.
 """
 
+from __future__ import annotations
+
+from typing import TypeVar
+
+Raised = TypeVar("Raised", bound="UserError")
+
 
 class UserError(ValueError):
     """Something that was given is wrong; nothing was done. The program exits with 2."""
 
     exit_code = 2
+    advice: tuple[str, tuple[str, ...]] = ("", ())
+
+    def or_with(self: Raised, advice: str, *options: str) -> Raised:
+        """The error with advice for a program that has these options; its message names none of them."""
+        self.advice = advice, options
+        return self
 
 
 class OptionError(UserError):

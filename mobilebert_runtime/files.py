@@ -29,7 +29,7 @@ def check_output(out: Path, *, force: bool) -> None:
     if out.is_dir():
         raise OutputError(f"{out}: is a directory; give a file name")
     if out.exists() and not force:
-        raise OutputError(f"{out}: exists already; choose another name or add --force to replace it")
+        raise OutputError(f"{out}: exists already; choose another name").or_with("replace it", "--force")
     if not out.parent.is_dir():
         raise OutputError(f"{out}: the folder {out.parent} does not exist; make it first")
 
@@ -133,7 +133,7 @@ def write_json(path: Path, values: Any) -> None:
 def refuse_finished(directory: Path, *, force: bool) -> None:
     """Raise `OutputError` where a finished result lies that may not be replaced."""
     if directory.exists() and not force:
-        raise OutputError(f"{directory}: exists; give --force to replace it, or another --out")
+        raise OutputError(f"{directory}: exists; choose another name").or_with("replace it", "--force")
 
 
 def file_sha256(path: Path) -> str:

@@ -11,7 +11,7 @@ from mobilebert_runtime.errors import DataError, OptionError
 
 Input = str | tuple[str, str]
 # Column names of single texts; the first that a file has is taken.
-KNOWN_TEXTS = ("text", "sentence", "content", "query", "tweet")
+KNOWN_TEXTS = ("text", "sentence", "question", "content", "query", "tweet")
 
 
 def given_inputs(words: Sequence[str], texts: int) -> list[Input]:
@@ -27,13 +27,15 @@ def given_inputs(words: Sequence[str], texts: int) -> list[Input]:
 
 
 def read_file(path: Path, texts: int, text_a: str | None, text_b: str | None) -> list[Input]:
-    """The rows of a TSV, CSV, JSON Lines or Parquet file; "-" is standard input.
+    """The rows of a table or the lines of a .txt file; "-" is standard input.
 
     Raises:
         DataError: a column or a text is missing, or a row is damaged.
     """
     if str(path) == "-":
-        return _standard_input(texts)
+        return _lines_of(standard_input().read(), texts, "standard input")
+    if path.suffix.lower() == ".txt":
+        return _lines_of(path.read_bytes(), texts, str(path))
     if texts == 2:
         return list(read_text_pairs(path, text_a, text_b))
     table = open_table(path)
@@ -67,21 +69,21 @@ def standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def _standard_input(texts: int) -> list[Input]:
-    """A text on each line, or two with a tab between them."""
+def _lines_of(raw: bytes, texts: int, source: str) -> list[Input]:
+    """A text on each line, or two with a tab between them; blank lines at the end are none."""
     try:
-        lines = standard_input().read().decode("utf-8-sig").split("\n")
+        lines = raw.decode("utf-8-sig").rstrip("\r\n").split("\n")
     except UnicodeDecodeError as error:
-        raise DataError(f"standard input: not valid UTF-8 ({error.reason})") from None
+        raise DataError(f"{source}: not valid UTF-8 ({error.reason})") from None
+    if lines == [""]:
+        raise DataError(f"{source}: is empty; give a text on each line")
     found: list[Input] = []
-    for number, raw in enumerate(lines[:-1] if not lines[-1] else lines, 1):
-        parts = raw.removesuffix("\r").split("\t") if texts == 2 else [raw.removesuffix("\r")]
+    for number, line in enumerate(lines, 1):
+        parts = line.removesuffix("\r").split("\t") if texts == 2 else [line.removesuffix("\r")]
         if len(parts) != texts:
-            raise DataError(f"standard input: line {number} has {len(parts)} fields, not two texts and a tab")
+            raise DataError(f"{source}: line {number} has {len(parts)} fields, not two texts and a tab")
         for part in parts:
             if fault := text_fault(part):
-                raise DataError(f"standard input: line {number}: text {fault}")
+                raise DataError(f"{source}: line {number}: text {fault}")
         found.append(parts[0] if texts == 1 else (parts[0], parts[1]))
-    if not found:
-        raise DataError("standard input: is empty; give a text on each line")
     return found

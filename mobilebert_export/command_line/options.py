@@ -22,6 +22,7 @@ from mobilebert_runtime.errors import OptionError
 
 # The longest file name that leaves room for what temporary names add to it (file systems allow 255 bytes).
 LONGEST_NAME = 200
+EXISTS = "exists already; choose another name"
 
 
 class Rule(ABC):
@@ -124,7 +125,7 @@ class OutputFile(Rule):
             if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
                 return f"is a {'directory' if stat.S_ISDIR(mode) else 'pipe or device'}; give a file name"
             if not force and path in self.files(value):
-                return f"{path.name} exists already; choose another name or add --force to replace it"
+                return f"{path.name} {EXISTS}"
         if not value.parent.is_dir() and not self.parents:
             return f"the folder {value.parent} does not exist; make it first"
         return _unwritable(value)
@@ -158,9 +159,9 @@ class OutputFolder(Rule):
     def _kept(self, value: Path, force: bool) -> str | None:
         """Why a folder that is there may not be replaced."""
         if not force:
-            return "exists already; choose another name or add --force to replace it"
+            return EXISTS
         if value.is_symlink() or (any(value.iterdir()) and not (value / str(self.replaces)).is_file()):
-            return f"holds no {self.replaces}, so --force will not delete it; choose another name"
+            return f"holds no {self.replaces}, so it is not deleted; choose another name"
         return _unwritable(value)
 
 
@@ -202,6 +203,8 @@ def check(command: Callable[..., Any], flags: Mapping[str, str], values: Mapping
         given = values.get(name)
         for value in given if isinstance(given, (list, tuple)) else [] if given is None else [given]:
             if fault := rule.fault(value, force=force):
+                if fault.endswith(EXISTS) and "force" in values:
+                    fault += " or add --force to replace it"
                 raise OptionError(f"{flags[name]} {value}: {fault}")
             if isinstance(rule, InputPath) and os.path.exists(value):  # noqa: PTH110 (may be no path)
                 inputs.append((flags[name], Path(value)))
@@ -350,7 +353,11 @@ TextA = Annotated[str | None, Option(help="Column of the first texts; default: k
 TextB = Annotated[str | None, Option(help="Column of the second texts.")]
 Label = Annotated[str | None, Option(help="Column of the labels, 0 or 1.")]
 Group = Annotated[str | None, Option(help="Column of the query: audit lists (Eq. 3-4) instead of pairs.")]
-Positive = Annotated[str | None, Option(help="The label that counts as positive, all others as negative.")]
+PositiveLabel = Annotated[
+    str | None,
+    Option(help="Label in the data that counts as 1, all others as 0; default: 0 and 1 are there."),
+]
+LABELLED_COLUMNS = {"text_a": TextA, "text_b": TextB, "label": Label, "positive_label": PositiveLabel}
 PositiveClass = Annotated[
     str | None, Option(help="Class that means a match, where the model's class names do not say so.")
 ]

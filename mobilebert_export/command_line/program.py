@@ -13,12 +13,14 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from difflib import get_close_matches
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from mobilebert_export.command_line import options
+from mobilebert_export.command_line import extras, options
+from mobilebert_runtime.errors import OptionError, UserError
 
 # Folder of mobilebert_export/command_line/commands/ → name on the command line → its line in `mobilebert
 # --help`. The function lives in FOLDER/NAME.py (dashes become underscores) and has the same name.
@@ -28,6 +30,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "verify": "Repeat an artefact's verification against the PyTorch model.",
         "quantize-audit": "Which product of a network loses what in integers, as JSON and PNG.",
         "run": "Do what an artefact is for, whatever its task, on texts, a file or standard input.",
+        "search": "Find the texts of a file that mean the same as a question.",
         "match": "Score one pair, or a TSV file of pairs, with an artefact.",
     },
     "training": {
@@ -83,9 +86,16 @@ class CheckedCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Check, then run."""
+        extras.require(str(self.name))
         flags = {str(one.name): one.opts[0] for one in self.params}
         options.check(self.callback, flags, ctx.params)  # type: ignore[arg-type]
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            advice, named = error.advice
+            if named and set(named) <= set(flags.values()):
+                error.args = (f"{error}, or {advice} with {' and '.join(named)}",)
+            raise
 
 
 class CommandTable(TyperGroup):
@@ -104,6 +114,10 @@ class CommandTable(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is about to run, imported now."""
+        near = get_close_matches(args[0], FOLDERS, 2, 0.7) if args[0] not in FOLDERS else []
+        if near:
+            meant = " or ".join(f"`{one}`" for one in near)
+            raise OptionError(f"no command {args[0]!r}; did you mean {meant}?")
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and load_command(str(command.name)), rest
 
@@ -118,21 +132,35 @@ def load_command(name: str) -> Any:
 def command_of(function: Any, name: str) -> Any:
     """A function with typer's annotations as a command that `run` can run."""
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name, cls=CheckedCommand, help=function.__doc__)(function)
+    # A paragraph is a line of its own, which the terminal wraps where it ends.
+    paragraphs = (function.__doc__ or "").split("\n\n")
+    help_text = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+    single.command(name, cls=CheckedCommand, help=help_text)(function)
     return typer.main.get_command(single)
 
 
 app = typer.Typer(
     cls=CommandTable,
     help="Compact BERT text matchers: export to TFLite or ONNX, verify, run, measure.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"mobilebert-export {version('mobilebert-export')}\n")
+        raise typer.Exit
+
+
 @app.callback()
-def _program() -> None:
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
     """Compact BERT text matchers: export to TFLite or ONNX, verify, run, measure."""
 
 
@@ -158,6 +186,12 @@ def run(command: Any, arguments: list[str] | None, name: str) -> None:
                 _drop_output()
                 sys.stderr.write(f"{name}: disk full: {one_line(error)}\n")
                 raise SystemExit(1) from None
+            if isinstance(error, ModuleNotFoundError):
+                words = sys.argv[1:] if arguments is None else arguments
+                command_name = next((word for word in words if word in FOLDERS), name)
+                if advice := extras.of_error(command_name, error):
+                    sys.stderr.write(f"{name}: {advice}\n")
+                    raise SystemExit(2) from None
             if not hasattr(error, "exit_code"):
                 raise
             if message := one_line(error):

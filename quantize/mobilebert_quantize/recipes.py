@@ -304,5 +304,5 @@ def find_recipe(target: str, quant: str) -> Recipe:
         raise OptionError(f"--quant {quant!r} is unknown; expected one of {', '.join(QUANTS)}")
     if f"{target}-{quant}" not in RECIPES:
         has = ", ".join(recipe.quant for recipe in RECIPES.values() if recipe.target == target)
-        raise OptionError(f"--quant {quant}: --target {target} has no such recipe, only {has}")
+        raise OptionError(f"--quant {quant}: {target} has no such recipe, only {has}")
     return RECIPES[f"{target}-{quant}"]

@@ -103,7 +103,7 @@ def test_real_numbers_stay_real_and_text_labels_need_a_positive(tsv):
     table = PairReader(words, positive="entailment").read(skip_bad=True)
     assert table.labels.tolist() == [1, 0]
     assert outcome(table) == {Reason.LABEL: [4]}
-    with pytest.raises(DataError, match="--positive"):
+    with pytest.raises(DataError, match="write the labels as 0 and 1"):
         read_pairs(words)
     assert len(read_pairs(words, labels="none")) == 3
 

@@ -21,7 +21,7 @@ from tests.helpers.pair_files import HEADER, outcome
         ({"label": "gold"}, r"no column 'gold' for --label; the file has label, question1, question2"),
         ({"text_a": "q", "text_b": "question2"}, "no column 'q' for --text-a"),
         ({"group": "qid"}, "no column 'qid' for --group"),
-        ({"text_a": "question1"}, "give both --text-a and --text-b"),
+        ({"text_a": "question1"}, "name both"),
         ({"text_a": "question1", "text_b": "question1"}, "name two columns"),
     ],
 )
@@ -32,7 +32,7 @@ def test_missing_column(tsv, arguments, message):
 
 
 def test_a_file_without_a_header_names_what_it_saw(tsv):
-    with pytest.raises(DataError, match=r"--text-a and --text-b; the file has 1, one text, another"):
+    with pytest.raises(DataError, match=r"such as text_a and text_b; the file has 1, one text, another"):
         read_pairs(tsv("1\tone text\tanother\n0\tc\td\n"))
 
 

@@ -106,9 +106,11 @@ def test_names_that_do_not_say_which_class_matches_need_an_answer(tmp_path):
     for number, names in enumerate(asked):
         folder = directory(tmp_path / str(number), names)
         listed = ", ".join(names or ("LABEL_0", "LABEL_1"))
-        with pytest.raises(OptionError, match=rf"2 labels \({listed}\), .*, with --positive where no"):
+        with pytest.raises(
+            OptionError, match=rf"2 labels \({listed}\), .*; a matcher's class names in config.json"
+        ):
             card_of(folder)
-        with pytest.raises(OptionError, match=rf"the classes \({listed}\) .*; give its name with --positive"):
+        with pytest.raises(OptionError, match=rf"the classes \({listed}\) .*; name them in config.json"):
             MatcherSettings.load(folder)
         with pytest.raises(OptionError, match=f"--positive 'match': the classes are {listed}"):
             card_of(folder, "match")

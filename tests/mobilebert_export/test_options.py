@@ -271,7 +271,7 @@ def test_force_replaces_no_folder_of_another_kind(tmp_path, capfd):
         with pytest.raises(SystemExit) as end:
             cli.main([*command.split(), "--out", str(tmp_path / "home"), "--force"])
         assert end.value.code == 2
-        assert "will not delete it" in capfd.readouterr().err
+        assert "so it is not deleted" in capfd.readouterr().err
     assert (tmp_path / "home" / "letters.txt").read_text() == "kept"
 
 

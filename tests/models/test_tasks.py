@@ -48,7 +48,7 @@ def test_one_class_name_that_says_match_makes_a_matcher(labels, positive, tmp_pa
 )
 def test_names_that_do_not_say_it_are_asked_about(labels, tmp_path):
     folder = classifier(tmp_path, labels)
-    with pytest.raises(OptionError, match=r"give --task text-classification with --texts 1 or 2, or"):
+    with pytest.raises(OptionError, match="do not say whether it reads one text or a pair"):
         read_task(folder)
     shown = labels or ("LABEL_0", "LABEL_1")
     activation = "sigmoid" if len(shown) == 1 else "softmax"

@@ -178,10 +178,11 @@ class PairReader:
             progress(block.done, self._table.size)
         if not usable:
             problems = self.problems
-            advice = "; name the positive label with --positive" if Reason.LABEL in problems.lines else ""
-            raise DataError(
-                f"{self._path}: no usable pair ({'; '.join(problems.describe()) or 'no rows'}){advice}"
-            )
+            what = f"{self._path}: no usable pair ({'; '.join(problems.describe()) or 'no rows'})"
+            if Reason.LABEL in problems.lines:
+                advice = "name the positive label", "--positive-label"
+                raise DataError(f"{what}; write the labels as 0 and 1").or_with(*advice)
+            raise DataError(what)
 
     def read(self, *, skip_bad: bool = False) -> PairTable:
         """The whole file; `skip_bad` leaves unusable rows out and lists them in `problems`.
@@ -284,11 +285,15 @@ def find_columns(header: Sequence[str], path: str | Path, asked: Columns) -> Col
             raise DataError(f"{path}: {fault} {name!r} for {flag}; {has}")
     text_a, text_b = asked.text_a, asked.text_b
     if bool(text_a) != bool(text_b):
-        raise DataError(f"{path}: only one text column is named; give both --text-a and --text-b; {has}")
+        raise DataError(f"{path}: only one text column is named; name both; {has}")
     if not text_a:
         known = [pair for pair in KNOWN_TEXTS if header.count(pair[0]) == header.count(pair[1]) == 1]
         if not known:
-            raise DataError(f"{path}: no known text columns; name them with --text-a and --text-b; {has}")
+            known_names = " and ".join(KNOWN_TEXTS[2])
+            error = DataError(
+                f"{path}: no known text columns, such as {known_names}; {has}; rename two of them"
+            )
+            raise error.or_with("name them", "--text-a", "--text-b")
         text_a, text_b = known[0]
     if text_a == text_b:
         raise DataError(f"{path}: column {text_a!r} is asked for as both texts; name two columns; {has}")

@@ -207,7 +207,7 @@ def load_quartiles(
             f"{path}: quartiles {quartiles.as_list()} are not in order; give the JSON of an audit or a debias"
         )
     if recorded != mode:
-        raise DataError(f"{path}: holds {recorded} quartiles, but this is a {mode} audit (see --group)")
+        raise DataError(f"{path}: holds {recorded} quartiles, but this is a {mode} audit")
     return quartiles
 
 
@@ -218,7 +218,9 @@ def divergence_of(part: PairTable, path: str | Path) -> np.ndarray:
         DataError: the file has no label column, so that there is nothing to audit.
     """
     if part.labels is None:
-        raise DataError(f"{path}: no known label column; name it with --label")
+        raise DataError(f"{path}: no known label column, such as label; rename it").or_with(
+            "name it", "--label"
+        )
     return pairwise(word_counts(part.text_a), word_counts(part.text_b))
 
 

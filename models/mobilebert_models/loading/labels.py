@@ -76,7 +76,8 @@ def positive_index(labels: Sequence[str], chosen: str | None = None) -> int:
     if len(found) != 1:
         unnamed = all(_UNNAMED.fullmatch(_normalised(name)) for name in labels)
         why = "have no names" if unnamed else "do not say which one means a match"
-        raise OptionError(f"the classes ({listed}) {why}; give its name with --positive")
+        error = OptionError(f"the classes ({listed}) {why}; name them in config.json, as id2label")
+        raise error.or_with("give its name", "--positive")
     return found[0]
 
 

@@ -63,7 +63,8 @@ class MatcherSettings:
             try:
                 return cls(labels, positive_index(labels, positive))
             except OptionError as error:
-                raise OptionError(f"{directory}: {error}") from None
+                advice, options = error.advice
+                raise OptionError(f"{directory}: {error}").or_with(advice, *options) from None
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
             names = values["labels"]

@@ -166,10 +166,12 @@ def _sequence_classifier(
         return _within(directory, labels, task, activation, positive)
     if task == CLASSIFICATION and texts is not None:
         return ModelTask(CLASSIFICATION, texts, labels, activation)
-    raise OptionError(
+    error = OptionError(
         f"{directory}: a classifier of {_listed(labels)}, whose files do not say whether it reads one text "
-        f"or a pair, and which class means a match; give --task {CLASSIFICATION} with --texts 1 or 2, or "
-        f"--task {MATCHING}, with --positive where no class name says that two texts match"
+        f"or a pair, and which class means a match; a matcher's class names in config.json (id2label) say so"
+    )
+    raise error.or_with(
+        f"say it ({CLASSIFICATION} of 1 or 2 texts, or {MATCHING})", "--task", "--texts", "--positive"
     )
 
 

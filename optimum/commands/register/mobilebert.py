@@ -28,6 +28,11 @@ class _ArtefactExport(BaseOptimumCLICommand):
         )
         parser.add_argument("--quantize", choices=QUANTS, default="none", help="Weights and arithmetic.")
         parser.add_argument("--sequence_length", type=int, default=128, help="Tokens; longer texts are cut.")
+        parser.add_argument("--task", help="What the model does, where its files do not say.")
+        parser.add_argument(
+            "--texts", type=int, help="Texts that a text classifier reads: 1, or 2 for a pair."
+        )
+        parser.add_argument("--positive", help="Class that means a match, where its name does not say so.")
         parser.add_argument("--force", action="store_true", help="Replace a folder that exists.")
         parser.add_argument("output", help="Artefact folder to make.")
 
@@ -37,6 +42,9 @@ class _ArtefactExport(BaseOptimumCLICommand):
 
         words = ["export", "--model", self.args.model, "--target", self.target, "--out", self.args.output]
         words += ["--quant", QUANTS[self.args.quantize], "--seq-len", str(self.args.sequence_length)]
+        for option in ("task", "texts", "positive"):
+            if (given := getattr(self.args, option)) is not None:
+                words += [f"--{option}", str(given)]
         main([*words, "--no-measure", *(["--force"] if self.args.force else [])])
 
 

@@ -20,9 +20,19 @@ def run(request: ExportRequest) -> None:
     print_summary(result.report, result.path)
 
 
+# Headings of `mobilebert export --help`; what most exports need comes before them.
+PANELS = {
+    "What the model does": ("task", "texts", "positive"),
+    "Lengths": ("seq_len", "buckets"),
+    "Quantisation": ("word_bits", "calibration", "text_a", "text_b", "max_accuracy_drop", "pairs"),
+    "Network": ("simplify", "kronecker"),
+    "Verification and latency": ("verify_pairs", "atol", "measure", "threads"),
+    "File": ("minimum_runtime", "opset", "sign"),
+}
 export = command_from(
     ExportRequest,
     run,
+    panels=PANELS,
     out=opt.ARTEFACT_FOLDER,
     model=opt.MODEL,
     task=opt.TASKS,

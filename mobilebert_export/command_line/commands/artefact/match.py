@@ -22,7 +22,9 @@ BATCH = 64
 def match(
     *,
     texts: Annotated[list[str] | None, Argument(metavar="TEXT_A TEXT_B", help="The two texts.")] = None,
-    artefact: Annotated[Path, opt.MODEL, Option(help="Artefact folder.")] = Path("artefacts/matcher-int8"),
+    artefact: Annotated[Path, opt.MODEL, Option(help="Artefact folder, or an installed model.")] = Path(
+        "artefacts/matcher-int8"
+    ),
     pairs: Annotated[
         Path | None,
         opt.PIPED,

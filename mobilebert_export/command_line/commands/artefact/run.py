@@ -1,6 +1,5 @@
 """`mobilebert run`: whatever an artefact is for, on texts from anywhere."""
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from mobilebert_runtime.card import EMBEDDING, MATCHING, TOKEN_CLASSIFICATION
 from mobilebert_runtime.errors import OptionError
 
 if TYPE_CHECKING:
+    from mobilebert_export.command_line.look_up import LookUp
     from mobilebert_runtime.artefact import ArtefactModel
     from mobilebert_runtime.vector_index import Index
 
@@ -37,12 +37,14 @@ def run(
         Option(help="So many labels, answers or neighbours of each input; default: 1, with --index 10."),
     ] = None,
     index: Annotated[
-        Path | None, opt.INPUT_FOLDER, Option(help="Folder of an index: its texts nearest to each text.")
+        Path | None,
+        opt.INPUT_FOLDER,
+        Option(help="Folder of an index: its texts that mean the same as each text."),
     ] = None,
     build_index: Annotated[
         Path | None,
         opt.OutputFolder(replaces="vectors.npy"),
-        Option(help="Make this folder an index of the texts."),
+        Option(help="Make this folder an index of the texts, for --index."),
     ] = None,
     threads: opt.Threads = 1,
     json_lines: Annotated[bool, Option("--json", help="One JSON object per input.")] = False,
@@ -55,6 +57,8 @@ def run(
     result, tab-separated, with the number of the input in front where one input has several.
     """
     from mobilebert_export.command_line.input_texts import given_inputs, read_file
+    from mobilebert_export.command_line.look_up import LookUp
+    from mobilebert_export.command_line.written_results import as_json, as_lines
     from mobilebert_export.console import silenced
     from mobilebert_runtime.artefact import load
     from mobilebert_runtime.card import read_card
@@ -65,44 +69,48 @@ def run(
     opt.check_texts(texts or ())
     card = read_card(artefact)
     _check_options(card.task, top, index, build_index)
-    inputs = read_file(file, card.texts, text_a, text_b) if file else given_inputs(texts or [], card.texts)
-    with silenced():
-        model = load(artefact, threads)
-    if build_index:
-        _build(model, inputs, build_index, force=force)
-        return
-    answers, several = _answers(model, _read_index(index) if index else None, top)
+    parts = 1 if index or build_index else card.texts
+    inputs = read_file(file, parts, text_a, text_b) if file else given_inputs(texts or [], parts)
+    if index or build_index:
+        with silenced():
+            look_up = LookUp(artefact, threads)
+        questions = [str(one) for one in inputs]
+        if build_index:
+            look_up.index(questions).save(build_index, force=force)
+            return
+        answers, several = _looked_up(look_up, _read_index(index), top or 10), True
+    else:
+        with silenced():
+            model = load(artefact, threads)
+        answers, several = _answers(model, top)
     for start in range(0, len(inputs), BATCH):
         batch = inputs[start : start + BATCH]
         for number, (given, found) in enumerate(zip(batch, answers(batch), strict=True), start + 1):
-            sys.stdout.write(_as_json(given, found) if json_lines else _as_lines(number, found, several))
+            sys.stdout.write(
+                as_json(given, found) if json_lines else as_lines(number if several else None, found)
+            )
 
 
 def _check_options(task: str, top: int | None, index: Path | None, build_index: Path | None) -> None:
-    if task != EMBEDDING and (index or build_index):
-        raise OptionError(f"--index and --build-index need an artefact for {EMBEDDING}; this is for {task}")
     if index and build_index:
         raise OptionError("give --index or --build-index, not both")
-    if top and (task in {MATCHING, TOKEN_CLASSIFICATION} or (task == EMBEDDING and not index)):
-        raise OptionError(f"--top does not apply to {task}")
+    if top and not index and task in {MATCHING, TOKEN_CLASSIFICATION, EMBEDDING}:
+        raise OptionError(f"--top: says how many of an index's texts, labels or answers; {task} has none")
 
 
-def _read_index(folder: Path) -> "Index":
+def _read_index(folder: Path | None) -> "Index":
     from mobilebert_runtime.vector_index import Index
 
-    return Index.load(folder)
+    return Index.load(str(folder))
 
 
-def _build(model: "ArtefactModel", inputs: Sequence[Any], out: Path, *, force: bool) -> None:
-    from mobilebert_runtime.embedder import Embedder
-    from mobilebert_runtime.vector_index import Index
-
-    if isinstance(model, Embedder):
-        Index.build(model.embed(inputs), inputs).save(out, force=force)
+def _looked_up(look_up: "LookUp", index: "Index", top: int) -> Callable[[Sequence[Any]], list[Answers]]:
+    """What answers a batch of questions from an index."""
+    return lambda batch: [look_up.search(question, index, top) for question in batch]
 
 
 def _answers(
-    model: "ArtefactModel", index: "Index | None", top: int | None
+    model: "ArtefactModel", top: int | None
 ) -> tuple[Callable[[Sequence[Any]], list[Answers]], bool]:
     """What answers a batch, with the fields of every result, and whether an input can have several."""
     from mobilebert_runtime.embedder import Embedder
@@ -147,29 +155,6 @@ def _answers(
         raise TypeError(type(model))
 
     def embedded(batch: Sequence[Any]) -> list[Answers]:
-        if index:
-            return [[hit._asdict() for hit in model.search(text, index, top or 10)] for text in batch]
         return [[{"vector": vector.tolist()}] for vector in model.embed(batch)]
 
-    return embedded, index is not None
-
-
-def _as_json(given: Any, found: Answers) -> str:
-    readable = (sys.stdout.encoding or "").lower().startswith("utf")
-    row = {"texts": [given] if isinstance(given, str) else list(given), "results": found}
-    return json.dumps(row, ensure_ascii=not readable) + "\n"
-
-
-def _as_lines(number: int, found: Answers, several: bool) -> str:
-    lines = []
-    for one in found:
-        fields = [str(number)] if several else []
-        for value in one.values():
-            fields += map(_field, value if isinstance(value, list) else [value])
-        lines.append("\t".join(fields) + "\n")
-    return "".join(lines)
-
-
-def _field(value: Any) -> str:
-    """A number with six digits after the point, or a text on one line."""
-    return f"{value:.6f}" if isinstance(value, float) else " ".join(str(value).split())
+    return embedded, False

@@ -23,7 +23,7 @@ def audit(
     text_b: opt.TextB = None,
     label: opt.Label = None,
     group: opt.Group = None,
-    positive: opt.Positive = None,
+    positive_label: opt.PositiveLabel = None,
     quartiles_from: opt.QuartilesFrom = None,
     json_file: opt.JsonFile = None,
     png: Annotated[Path | None, opt.OUTPUT_FILE, Option(help="Draw the paper's Figure 1 here.")] = None,
@@ -46,7 +46,7 @@ def audit(
 
     with reading(f"reading {file.name}") as progress:
         columns = Columns(text_a, text_b, label, group)
-        found = run(file, columns, positive=positive, quartiles_from=quartiles_from, progress=progress)
+        found = run(file, columns, positive=positive_label, quartiles_from=quartiles_from, progress=progress)
     if json_file is not None:
         with replacing(json_file, force=force) as partial:
             partial.write_text(

@@ -18,7 +18,7 @@ def debias(
     text_b: opt.TextB = None,
     label: opt.Label = None,
     group: opt.Group = None,
-    positive: opt.Positive = None,
+    positive_label: opt.PositiveLabel = None,
     quartiles_from: opt.QuartilesFrom = None,
     seed: opt.Seed = 0,
     rounds: Annotated[
@@ -47,7 +47,7 @@ def debias(
     report = report or out.with_suffix(".report.json")
     check_output(report, force=force)
     columns = Columns(text_a, text_b, label, group)
-    asked: Any = {"positive": positive, "quartiles_from": quartiles_from}
+    asked: Any = {"positive": positive_label, "quartiles_from": quartiles_from}
     with reading(f"reading {file.name}") as progress:
         before = audit(file, columns, **asked, progress=progress)
     with reading(f"choosing from {file.name}") as progress:

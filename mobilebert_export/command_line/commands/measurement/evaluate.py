@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from mobilebert_export.command_line import options as opt
+from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +24,10 @@ def evaluate(
         opt.INPUT_FILE,
         Option(help="Training pairs that cut CAT1 to CAT4; default: the data itself."),
     ] = None,
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
+    label: opt.Label = None,
+    positive_label: opt.PositiveLabel = None,
     threads: opt.Threads = 2,
     symmetric: opt.Symmetric = False,
     positive: opt.PositiveClass = None,
@@ -42,11 +47,16 @@ def evaluate(
     from mobilebert_export.evaluation.scoring import evaluate_matcher
     from mobilebert_runtime.files import write_json
 
-    with Console(stderr=True).status("") as status:
+    names = ColumnNames(text_a, text_b, label, positive_label)
+    with (
+        known_columns(data, names) as pairs,
+        known_columns(train or data, names) as cut_by,
+        Console(stderr=True).status("") as status,
+    ):
         record = evaluate_matcher(
             matcher,
-            data,
-            train,
+            pairs,
+            cut_by if train else None,
             threads=threads,
             symmetric=symmetric,
             positive=positive,

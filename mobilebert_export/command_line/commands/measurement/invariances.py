@@ -19,6 +19,8 @@ def invariances(
         Path, opt.INPUT_FILE, Option(help="Pairs (TSV, CSV, JSON Lines, Parquet); labels are not read.")
     ],
     pairs: Annotated[int, opt.COUNT, Option(help="So many of them, drawn at random.")] = 1000,
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
     seed: opt.Seed = 0,
     threads: opt.Threads = 2,
     symmetric: opt.Symmetric = False,
@@ -39,7 +41,7 @@ def invariances(
     from mobilebert_matching.evaluation.perturbations import sample
     from mobilebert_runtime.files import write_json
 
-    chosen = sample(read_text_pairs(data), pairs, seed)
+    chosen = sample(read_text_pairs(data, text_a, text_b), pairs, seed)
     scorer = open_scorer(matcher, threads, symmetric=symmetric)
     with Console(stderr=True).status(f"{len(chosen):,} pairs"):
         found = measure(scorer.score, chosen, scorer.threshold, seed=seed)

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from mobilebert_export.command_line import options as opt
+from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 
 
 def calibrate(
@@ -21,6 +22,10 @@ def calibrate(
         Option("--equal-recall", help="With --debias: as many matches found at equal and unequal lengths."),
     ] = False,
     positive: opt.PositiveClass = None,
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
+    label: opt.Label = None,
+    positive_label: opt.PositiveLabel = None,
     threads: opt.Threads = 2,
     force: opt.Force = False,
 ) -> None:
@@ -55,11 +60,13 @@ def calibrate(
             f"{model}: has {network.num_labels} labels; this fits matchers of two"
         )
     given = mobilebert_models.MatcherSettings.load(model, positive)
-    dev = read_split(data, "dev")
+    with known_columns(data, ColumnNames(text_a, text_b, label, positive_label)) as folder:
+        dev = read_split(folder, "dev")
+        train = read_split(folder, "train") if debias else None
     require_two_classes(dev.labels, f"{data}/dev.tsv")
     if dev.labels.max() > 1:
         raise DataError(f"{data}/dev.tsv: has label {dev.labels.max()}; expected 0 and 1")
-    prior = LengthPrior.fit(*read_split(data, "train")) if debias else None
+    prior = LengthPrior.fit(*train) if train else None
     with replacing(model / "matcher.json", force=force) as partial:
         with Console(stderr=True).status(f"scoring {len(dev.pairs):,} pairs"):
             logits = predict_logits(network, tokenizer, dev.pairs)

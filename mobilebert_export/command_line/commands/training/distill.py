@@ -1,11 +1,14 @@
 """`mobilebert distill`: teach a small student what a fine-tuned teacher knows."""
 
+from dataclasses import replace
+
 from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line.config_command import command_from
+from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 from mobilebert_training.distillation.distillation_config import DistillationConfig
 
 
-def run(config: DistillationConfig) -> None:
+def run(config: DistillationConfig, **columns: str | None) -> None:
     """Distil a student: inherit, layer-wise transfer, joint transfer, task.
 
     Beside the labelled pairs the teacher labels pairs mined from their texts; pairs of dev.tsv and test.tsv
@@ -17,13 +20,17 @@ def run(config: DistillationConfig) -> None:
 
     from mobilebert_training.distillation.distillation import distill as distill_student
 
-    with Console(stderr=True).status("") as status:
-        distill_student(config, status.update)
+    with (
+        known_columns(config.data, ColumnNames(**columns), config.out / "data") as data,
+        Console(stderr=True).status("") as status,
+    ):
+        distill_student(replace(config, data=data), status.update)
 
 
 distill = command_from(
     DistillationConfig,
     run,
+    opt.LABELLED_COLUMNS,
     teacher=opt.INPUT_FOLDER,
     data=opt.INPUT_FOLDER,
     out=opt.RUN_FOLDER,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from mobilebert_export.command_line import options as opt
+from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 from mobilebert_runtime.errors import OptionError
 
 
@@ -19,6 +20,9 @@ def finetune(
         Option(help="Folder with train.tsv, dev.tsv, test.tsv; squad: train*.json, dev*.json."),
     ],
     out: opt.RunFolder,
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
+    label: opt.Label = None,
     model: Annotated[
         str, opt.MODEL, Option(help="minilm, shipped, a model directory, or untrained.")
     ] = "minilm",
@@ -69,9 +73,15 @@ def finetune(
     if len(cells) > 1 and not grid:
         raise OptionError(f"{len(cells)} combinations; add --grid to search them")
     source = start_directory(model)
-    work = (
-        _Squad(data, source, max_len) if task == "squad" else _Pairs(task, data, PairTokenizer.load(source))
-    )
+    names = ColumnNames(text_a, text_b, label)
+    if task == "squad" and names.given:
+        raise OptionError("--text-a, --text-b and --label name columns; SQuAD's files have none")
+    with known_columns(data, names) as folder:
+        work = (
+            _Squad(data, source, max_len)
+            if task == "squad"
+            else _Pairs(task, folder, PairTokenizer.load(source))
+        )
     name = source.resolve().name if Path(model).is_dir() else model
     facts = {
         "task": task,

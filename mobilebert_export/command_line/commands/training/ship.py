@@ -1,11 +1,14 @@
 """`mobilebert ship`: from labelled pairs to matchers that a phone can run, in one command."""
 
+from dataclasses import replace
+
 from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line.config_command import command_from
+from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 from mobilebert_export.shipping.ship import ShipConfig
 
 
-def run(config: ShipConfig) -> None:
+def run(config: ShipConfig, **columns: str | None) -> None:
     """Make a matcher for your own pairs, or the shipped ones that were made of pairs.
 
     matcher-open-m and matcher-open-s are fine-tuned on the pairs. For matcher-m and matcher-s it
@@ -20,12 +23,14 @@ def run(config: ShipConfig) -> None:
 
     from mobilebert_export.shipping.ship import ship as make
 
-    make(config, Console(stderr=True))
+    with known_columns(config.data, ColumnNames(**columns), config.out / "named") as data:
+        make(replace(config, data=data), Console(stderr=True))
 
 
 ship = command_from(
     ShipConfig,
     run,
+    opt.LABELLED_COLUMNS,
     data=opt.INPUT_FILE_OR_FOLDER,
     out=opt.RUN_FOLDER,
     teachers=opt.COUNT,

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from mobilebert_export.command_line import options as opt
+from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 
 
 def train_matcher(
@@ -27,6 +28,10 @@ def train_matcher(
         Path | None, opt.INPUT_FOLDER, Option(help="Model directory that bert-tiny starts from.")
     ] = None,
     group: Annotated[str | None, Option(help="Column of the query key, where a folder holds lists.")] = None,
+    text_a: opt.TextA = None,
+    text_b: opt.TextB = None,
+    label: opt.Label = None,
+    positive_label: opt.PositiveLabel = None,
     max_pairs: Annotated[
         int | None, opt.COUNT, Option(help="Train on so many pairs, drawn at random.")
     ] = None,
@@ -51,20 +56,22 @@ def train_matcher(
     """
     from mobilebert_training.finetuning.matcher_training import train_matcher as train
 
-    train(
-        data,
-        out,
-        arch=arch,
-        train_set=train_set,  # type: ignore[arg-type]
-        init=init,
-        group=group,
-        max_pairs=max_pairs,
-        seed=seed,
-        threads=threads,
-        force=force,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=lr,
-        patience=patience,
-        dtype=dtype,
-    )
+    names = ColumnNames(text_a, text_b, label, positive_label, group)
+    with known_columns(data, names, out / "data") as folder:
+        train(
+            folder,
+            out,
+            arch=arch,
+            train_set=train_set,  # type: ignore[arg-type]
+            init=init,
+            group=group,
+            max_pairs=max_pairs,
+            seed=seed,
+            threads=threads,
+            force=force,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=lr,
+            patience=patience,
+            dtype=dtype,
+        )
