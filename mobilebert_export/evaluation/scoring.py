@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from mobilebert_runtime.card import CARD_FILE
 from mobilebert_runtime.errors import DataError, OptionError
 from mobilebert_runtime.tokenizer import Pair
 
+Figures = Mapping[str, Any]  # as `mobilebert_matching.evaluation.pair_evaluation.evaluate` gives them
 PART = 256  # pairs between two reports of progress
 
 
@@ -31,6 +32,49 @@ class Scorer:
             parts.append(self.score(pairs[start : start + PART]))
             progress(min(start + PART, len(pairs)), len(pairs))
         return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a matcher is on labelled pairs."""
+
+    matcher: str
+    runtime: str
+    symmetric: bool
+    data: str  # the file's name and its folder's
+    figures: Figures  # all of them: with intervals, by length divergence, without length bias
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs were scored."""
+        return int(self.figures["pairs"])
+
+    @property
+    def accuracy(self) -> float:
+        """Share of pairs that are labelled right."""
+        return float(self.figures["accuracy"])
+
+    @property
+    def f1(self) -> float | None:
+        """Harmonic mean of precision and recall of matches; None where neither is defined."""
+        value: float | None = self.figures["f1"]
+        return value
+
+    @property
+    def auc(self) -> float | None:
+        """Area under the ROC curve; None of one class."""
+        value: float | None = self.figures["auc"]
+        return value
+
+    @property
+    def ece(self) -> float:
+        """Expected calibration error of the probabilities."""
+        return float(self.figures["ece"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: one record."""
+        head = {name: value for name, value in vars(self).items() if name != "figures"}
+        return head | dict(self.figures)
 
 
 def open_scorer(
@@ -101,8 +145,8 @@ def evaluate_matcher(
     symmetric: bool = False,
     positive: str | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> dict[str, Any]:
-    """The record of a matcher on labelled pairs (`mobilebert_matching.evaluation.pair_evaluation.evaluate`).
+) -> Evaluation:
+    """Every figure of a matcher on labelled pairs.
 
     Args:
         matcher: 'shipped', a model directory or an artefact folder.
@@ -128,7 +172,7 @@ def evaluate_matcher(
     scorer = open_scorer(matcher, threads, symmetric=symmetric, positive=positive)
     scores = scorer.score_all(pairs, progress)
     figures = evaluate(pairs, labels, scores, scorer.threshold, quartiles)
-    return {**record_head(matcher, scorer, data, symmetric=symmetric), **figures}
+    return Evaluation(**record_head(matcher, scorer, data, symmetric=symmetric), figures=figures)
 
 
 def record_head(matcher: str, scorer: Scorer, data: Path, *, symmetric: bool) -> dict[str, Any]:

@@ -39,11 +39,11 @@ def evaluate(
     """
     from rich.console import Console
 
-    from mobilebert_export.evaluation.scoring import evaluate_matcher
+    from mobilebert_export import library
     from mobilebert_runtime.files import write_json
 
     with Console(stderr=True).status("") as status:
-        record = evaluate_matcher(
+        found = library.evaluate(
             matcher,
             data,
             train,
@@ -52,6 +52,7 @@ def evaluate(
             positive=positive,
             progress=lambda done, whole: status.update(f"{done:,} of {whole:,} pairs"),
         )
+    record = found.to_json()
     _print(record, Console())
     if json_file:
         write_json(json_file, record)

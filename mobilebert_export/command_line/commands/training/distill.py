@@ -15,10 +15,10 @@ def run(config: DistillationConfig) -> None:
     """
     from rich.console import Console
 
-    from mobilebert_training.distillation.distillation import distill as distill_student
+    from mobilebert_export import library
 
     with Console(stderr=True).status("") as status:
-        distill_student(config, status.update)
+        library.distill(**vars(config), progress=status.update)
 
 
 distill = command_from(

@@ -16,11 +16,11 @@ def run(config: ShipConfig) -> None:
     OUT/MATCHER.json and OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels first
     also OUT/MATCHER-original/model. What is finished is not done again.
     """
-    from rich.console import Console
+    from mobilebert_export import library
+    from mobilebert_export.console import shown_steps
 
-    from mobilebert_export.shipping.ship import ship as make
-
-    make(config, Console(stderr=True))
+    with shown_steps() as progress:
+        library.ship(**vars(config), progress=progress)
 
 
 ship = command_from(
