@@ -16,22 +16,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mobilebert_export.evaluation.scoring import Evaluation
+    from mobilebert_export.evaluation.scoring import Evaluation, evaluate
     from mobilebert_export.library import (
         GateResult,
         TrainingResult,
         calibrate,
         distill,
-        evaluate,
         export,
         gate,
         ship,
         train,
-        verify,
     )
     from mobilebert_export.pipeline.export_request import ExportRequest
     from mobilebert_export.pipeline.exporter import ExportResult
     from mobilebert_export.pipeline.report import Report
+    from mobilebert_export.pipeline.verifier import verify
     from mobilebert_export.shipping.ship import ShippedMatcher, ShipResult
     from mobilebert_export.verification.verify import Verification, VerificationError
     from mobilebert_models import MatcherSettings
@@ -42,12 +41,12 @@ if TYPE_CHECKING:
 _LIBRARY = "mobilebert_export.library"
 _MODULES = {
     "export": _LIBRARY,
-    "verify": _LIBRARY,
+    "verify": "mobilebert_export.pipeline.verifier",
     "train": _LIBRARY,
     "distill": _LIBRARY,
     "calibrate": _LIBRARY,
     "ship": _LIBRARY,
-    "evaluate": _LIBRARY,
+    "evaluate": "mobilebert_export.evaluation.scoring",
     "gate": _LIBRARY,
     "load": "mobilebert_runtime",
     "CheckError": "mobilebert_runtime.errors",

@@ -1,4 +1,4 @@
-"""What `import mobilebert_export as mb` offers: each function is what the command of its name calls.
+"""Functions of `import mobilebert_export as mb`: each is what the command of its name calls.
 
 Packages that a function needs are imported when it runs.
 """
@@ -15,14 +15,11 @@ from mobilebert_export.console import Progress, quiet
 if TYPE_CHECKING:
     from android_bench.gate.verdict import Verdict
     from android_bench.measuring.latency_record import Record
-    from mobilebert_export.evaluation.scoring import Evaluation
     from mobilebert_export.pipeline.export_request import ExportOptions
     from mobilebert_export.pipeline.exporter import ExportResult
     from mobilebert_export.pipeline.in_memory import Model
     from mobilebert_export.shipping.ship import ShipResult
-    from mobilebert_export.verification.verify import Verification
     from mobilebert_models import MatcherSettings
-    from mobilebert_runtime.tokenizer import Pair
     from mobilebert_training.distillation.distillation import DistillationResult
 
 
@@ -81,37 +78,6 @@ def export(
 
     with model_directory(model, tokenizer) as directory:
         return carry_out(ExportRequest(Path(out), directory, **options), progress)  # type: ignore[arg-type]
-
-
-def verify(
-    artefact: str | Path,
-    model: Model | None = None,
-    *,
-    tokenizer: object = None,
-    pairs: Sequence[Pair] | None = None,
-    threads: int = 1,
-    progress: Progress = quiet,
-) -> Verification:
-    """Repeat an artefact's verification; `Verification.passed` says whether every tolerance holds.
-
-    Args:
-        artefact: its folder.
-        model: that it was made from, as for `export`; not needed of a shipped matcher.
-        tokenizer: of a network in memory, as for `export`.
-        pairs: at least 200 text pairs; default: those that an export takes.
-        threads: CPU threads.
-        progress: as for `export`.
-
-    Raises:
-        UserError: the artefact is damaged, the model is another one, or there are too few pairs.
-    """
-    from contextlib import nullcontext
-
-    from mobilebert_export.pipeline.in_memory import model_directory
-    from mobilebert_export.pipeline.verifier import verify_artefact
-
-    with nullcontext() if model is None else model_directory(model, tokenizer) as directory:
-        return verify_artefact(Path(artefact), directory, pairs, threads, progress)
 
 
 def train(
@@ -329,43 +295,6 @@ def ship(
     names = (matcher,) if isinstance(matcher, str) else tuple(matcher)
     return carry_out(
         ShipConfig(Path(data), Path(out), names, teachers, debias, quant, threads, quick), progress
-    )
-
-
-def evaluate(
-    matcher: str | Path,
-    data: str | Path,
-    train: str | Path | None = None,
-    *,
-    threads: int = 2,
-    symmetric: bool = False,
-    positive: str | None = None,
-    progress: Callable[[int, int], None] = lambda *_: None,
-) -> Evaluation:
-    """Every figure of a matcher on labelled pairs: overall, by length divergence, without length bias.
-
-    Args:
-        matcher: a model directory, an artefact folder, or the name of a shipped matcher.
-        data: labelled pairs.
-        train: training pairs whose length divergences cut CAT1 to CAT4; default: the data itself.
-        threads: CPU threads.
-        symmetric: mean over both orders of a pair; twice the time.
-        positive: class that means a match, where the model's class names do not say so.
-        progress: called with (pairs done, pairs in all).
-
-    Raises:
-        UserError: the matcher or the data does not fit.
-    """
-    from mobilebert_export.evaluation.scoring import evaluate_matcher
-
-    return evaluate_matcher(
-        str(matcher),
-        Path(data),
-        None if train is None else Path(train),
-        threads=threads,
-        symmetric=symmetric,
-        positive=positive,
-        progress=progress,
     )
 
 

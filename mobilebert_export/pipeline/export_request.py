@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, TypedDict
 
-from mobilebert_export.pipeline.targets import DEFAULT_OPSET, find_target
+from mobilebert_export.pipeline.targets import DEFAULT_OPSET, Target
 from mobilebert_quantize.recipes import TFLITE_VERSIONS, WORD_BITS, Recipe, find_recipe, for_oldest_runtimes
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.card_parts import MOST_BUCKETS
@@ -166,7 +166,7 @@ class ExportRequest:
         lengths = self.buckets
         if lengths is None:
             lengths = (*(length for length in DEFAULT_BUCKETS if length < self.seq_len), self.seq_len)
-        target = find_target(self.target)
+        target = Target(self.target)
         return tuple(Bucket(length, target.signature(length)) for length in lengths)
 
 

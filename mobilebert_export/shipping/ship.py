@@ -67,7 +67,7 @@ def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
     Raises:
         OptionError: an option that no step can take; nothing was begun.
         VerificationError: an artefact does not agree with its model.
-        UserError: see the steps, `train_matcher`, `distill`, `export` and `evaluate_matcher`.
+        UserError: see the steps, `train_matcher`, `distill`, `export` and `evaluate`.
     """
     from mobilebert_export.pipeline.exporter import export
     from mobilebert_training.distillation.distillation_recipes import TRAINING_RECIPES
@@ -130,7 +130,7 @@ def _measured(
     name: str, request: ExportRequest, config: ShipConfig, test: Path, progress: Progress
 ) -> ShippedMatcher:
     """A matcher and its artefact, measured on test.tsv where there is one."""
-    from mobilebert_export.evaluation.scoring import evaluate_matcher
+    from mobilebert_export.evaluation.scoring import evaluate
     from mobilebert_runtime.files import write_json
 
     model, artefact = Path(request.model), request.out
@@ -138,7 +138,7 @@ def _measured(
     for subject, record in zip((model, artefact), records, strict=True):
         if test.is_file() and not record.is_file():
             progress(f"{record.stem}: measure on {test.name}")
-            found = evaluate_matcher(str(subject), test, test.with_name("train.tsv"), threads=config.threads)
+            found = evaluate(str(subject), test, test.with_name("train.tsv"), threads=config.threads)
             write_json(record, found.to_json())
     of_model, of_artefact = (record if record.is_file() else None for record in records)
     return ShippedMatcher(name, model, artefact, of_model, of_artefact)

@@ -28,14 +28,14 @@ def verify(
     Exits 1 when a tolerance of its recipe is broken, 2 when the artefact is damaged or was made from other
     weights than --model holds.
     """
-    from mobilebert_export import library
     from mobilebert_export.console import shown_steps
+    from mobilebert_export.pipeline import verifier
     from mobilebert_export.pipeline.report_page import print_rows, verification_rows
     from mobilebert_matching.data.pairs import read_texts
 
     opt.of_file("--pairs", pairs, {"--text-a": text_a, "--text-b": text_b})
     table = read_texts(pairs, text_a, text_b) if pairs else None
     with shown_steps() as progress:
-        result = library.verify(artefact, model, pairs=table, threads=threads, progress=progress)
+        result = verifier.verify(artefact, model, pairs=table, threads=threads, progress=progress)
     print_rows(f"{artefact} against PyTorch", verification_rows(result))
     result.require_passed(artefact)

@@ -39,11 +39,11 @@ def evaluate(
     """
     from rich.console import Console
 
-    from mobilebert_export import library
+    from mobilebert_export.evaluation import scoring
     from mobilebert_runtime.files import write_json
 
     with Console(stderr=True).status("") as status:
-        found = library.evaluate(
+        found = scoring.evaluate(
             matcher,
             data,
             train,
