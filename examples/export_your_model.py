@@ -8,31 +8,27 @@ same.
 """
 
 import sys
-from pathlib import Path
 
 import torch
-from rich.console import Console
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from mobilebert_export.pipeline.export_request import ExportRequest
-from mobilebert_export.pipeline.exporter import export
-from mobilebert_runtime import Matcher
+import mobilebert_export as mb
 
 PAIR = ("How old is the Moon?", "What is the age of the Moon?")
 
 
 def main(model: str, out: str) -> None:
     """Export, then print the probability of a match that `transformers` and the int8 file give."""
-    request = ExportRequest(
-        out=Path(out), model=model, target="tflite", quant="int8", seq_len=64, buckets=(32, 64)
+    result = mb.export(
+        model, out, target="tflite", quant="int8", seq_len=64, buckets=(32, 64), progress=print
     )
-    export(request, Console(stderr=True))
+    print(f"rank agreement  {result.verification.rank_agreement:.4f}")
 
     tokens = AutoTokenizer.from_pretrained(model)(*PAIR, return_tensors="pt")
     with torch.inference_mode():
         logits = AutoModelForSequenceClassification.from_pretrained(model).eval()(**tokens).logits  # (1, 2)
     print(f"transformers    {logits.softmax(-1)[0, 1]:.3f}")
-    print(f"int8 artefact   {Matcher.load(out).score([PAIR])[0]:.3f}")
+    print(f"{result.recipe:15} {mb.load(out).score([PAIR])[0]:.3f}")
 
 
 if __name__ == "__main__":

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mobilebert_export import samples
 from mobilebert_export.pipeline.loading import LoadedModel, load_model, load_source
 from mobilebert_quantize.calibration_data import encode_calibration
-from mobilebert_quantize.product_audit import ProductAudit, audit_products
+from mobilebert_quantize.product_audit import ProductAudit, TensorLoss, audit_products
 from mobilebert_quantize.recipes import Recipe, find_recipe
 from mobilebert_runtime.card import CARD_FILE, CLASSIFICATION, check_checksums, read_card, read_recipe
 from mobilebert_runtime.errors import OptionError, OutputError
 from mobilebert_runtime.files import replacing, write_json
 from mobilebert_runtime.tokenizer import Pair
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 FILES = ("audit.json", "audit.png")
 # Bars of the picture: the products that do the most harm.
@@ -121,13 +124,13 @@ def draw(found: ProductAudit, title: str, out: Path) -> None:
     plt.close(figure)
 
 
-def weakest(tensors: Sequence[Any]) -> tuple[str, float | None]:
+def weakest(tensors: Sequence[TensorLoss]) -> tuple[str, float | None]:
     """Role and SQNR of a product's tensor that loses most."""
     worst = min(tensors, key=lambda tensor: float("inf") if tensor.sqnr_db is None else tensor.sqnr_db)
     return worst.role, worst.sqnr_db
 
 
-def print_audit(found: ProductAudit, console: Any) -> None:
+def print_audit(found: ProductAudit, console: Console) -> None:
     """The ten most harmful products as a table."""
     from rich.table import Table
 

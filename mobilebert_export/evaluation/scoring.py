@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from mobilebert_runtime.card import CARD_FILE
 from mobilebert_runtime.errors import DataError, OptionError
 from mobilebert_runtime.tokenizer import Pair
 
+Figures = Mapping[str, Any]  # as `mobilebert_matching.evaluation.pair_evaluation.evaluate` gives them
 PART = 256  # pairs between two reports of progress
 
 
@@ -31,6 +32,49 @@ class Scorer:
             parts.append(self.score(pairs[start : start + PART]))
             progress(min(start + PART, len(pairs)), len(pairs))
         return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a matcher is on labelled pairs."""
+
+    matcher: str
+    runtime: str
+    symmetric: bool
+    data: str  # the file's name and its folder's
+    figures: Figures  # all of them: with intervals, by length divergence, without length bias
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs were scored."""
+        return int(self.figures["pairs"])
+
+    @property
+    def accuracy(self) -> float:
+        """Share of pairs that are labelled right."""
+        return float(self.figures["accuracy"])
+
+    @property
+    def f1(self) -> float | None:
+        """Harmonic mean of precision and recall of matches; None where neither is defined."""
+        value: float | None = self.figures["f1"]
+        return value
+
+    @property
+    def auc(self) -> float | None:
+        """Area under the ROC curve; None of one class."""
+        value: float | None = self.figures["auc"]
+        return value
+
+    @property
+    def ece(self) -> float:
+        """Expected calibration error of the probabilities."""
+        return float(self.figures["ece"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: one record."""
+        head = {name: value for name, value in vars(self).items() if name != "figures"}
+        return head | dict(self.figures)
 
 
 def open_scorer(
@@ -92,25 +136,25 @@ def _open_model(matcher: str, threads: int, symmetric: bool, positive: str | Non
     return Scorer(score_both if symmetric else score, settings.threshold, f"PyTorch {torch.__version__}")
 
 
-def evaluate_matcher(
-    matcher: str,
-    data: Path,
-    train: Path | None = None,
+def evaluate(
+    matcher: str | Path,
+    data: str | Path,
+    train: str | Path | None = None,
     *,
     threads: int = 2,
     symmetric: bool = False,
     positive: str | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> dict[str, Any]:
-    """The record of a matcher on labelled pairs (`mobilebert_matching.evaluation.pair_evaluation.evaluate`).
+) -> Evaluation:
+    """Every figure of a matcher on labelled pairs: overall, by length divergence, without length bias.
 
     Args:
-        matcher: 'shipped', a model directory or an artefact folder.
+        matcher: a model directory, an artefact folder, or the name of a shipped matcher.
         data: labelled pairs.
-        train: training pairs that cut CAT1 to CAT4; default: the data itself.
+        train: training pairs whose length divergences cut CAT1 to CAT4; default: the data itself.
         threads: CPU threads.
-        symmetric: mean over both orders of a pair.
-        positive: as for `open_scorer`.
+        symmetric: mean over both orders of a pair; twice the time.
+        positive: class that means a match, where the model's class names do not say so.
         progress: called with (pairs done, pairs in all).
 
     Raises:
@@ -118,17 +162,18 @@ def evaluate_matcher(
         UserError: see `open_scorer`.
     """
     from mobilebert_matching.data.labelled_pairs import read_labelled
-    from mobilebert_matching.evaluation.pair_evaluation import evaluate
+    from mobilebert_matching.evaluation import pair_evaluation
     from mobilebert_matching.length_bias.bias_audit import load_quartiles
 
+    data = Path(data)
     pairs, labels = read_labelled(data)
     if labels.max() > 1:
         raise DataError(f"{data}: labels reach {labels.max()}; a match is 1 and everything else 0")
-    quartiles = load_quartiles(train, "pairwise") if train else None
-    scorer = open_scorer(matcher, threads, symmetric=symmetric, positive=positive)
+    quartiles = load_quartiles(Path(train), "pairwise") if train else None
+    scorer = open_scorer(str(matcher), threads, symmetric=symmetric, positive=positive)
     scores = scorer.score_all(pairs, progress)
-    figures = evaluate(pairs, labels, scores, scorer.threshold, quartiles)
-    return {**record_head(matcher, scorer, data, symmetric=symmetric), **figures}
+    figures = pair_evaluation.evaluate(pairs, labels, scores, scorer.threshold, quartiles)
+    return Evaluation(**record_head(str(matcher), scorer, data, symmetric=symmetric), figures=figures)
 
 
 def record_head(matcher: str, scorer: Scorer, data: Path, *, symmetric: bool) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """What `mobilebert export` is asked for: each option once, with its help text, and the checks of them all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
-from mobilebert_export.pipeline.targets import DEFAULT_OPSET, find_target
+from mobilebert_export.pipeline.targets import DEFAULT_OPSET, Target
 from mobilebert_quantize.recipes import TFLITE_VERSIONS, WORD_BITS, Recipe, find_recipe, for_oldest_runtimes
 from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.card_parts import MOST_BUCKETS
@@ -16,6 +17,7 @@ OPSETS = range(18, 21)
 DEFAULT_BUCKETS = (16, 32, 64, 128)
 SHORTEST = 8
 VERIFY_PAIRS = 2000
+FEWEST_VERIFY_PAIRS = 200
 
 
 def parse_buckets(text: str) -> tuple[int, ...]:
@@ -81,6 +83,14 @@ class ExportRequest:
     sign: Annotated[Path | None, "Sign with this minisign key, made by `minisign -G -W`."] = None
     force: Annotated[bool, "Replace an artefact folder that exists."] = False
 
+    def __post_init__(self) -> None:
+        """Take the name of a file for its path, and a list of lengths for a tuple."""
+        for name in ("out", "calibration", "pairs", "sign"):
+            if isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, Path(value))
+        if self.buckets is not None:
+            object.__setattr__(self, "buckets", tuple(self.buckets))
+
     def recipe(self) -> Recipe:
         """The quantisation recipe, after checking all that can be checked without reading a file.
 
@@ -113,6 +123,8 @@ class ExportRequest:
             raise OptionError(f"--opset {self.opset}: expected {OPSETS.start} to {OPSETS.stop - 1}")
         if self.threads < 1:
             raise OptionError(f"--threads {self.threads}: expected at least 1")
+        if self.verify_pairs < FEWEST_VERIFY_PAIRS:
+            raise OptionError(f"--verify-pairs {self.verify_pairs}: expected at least {FEWEST_VERIFY_PAIRS}")
         if self.sign is not None:
             read_secret_key(self.sign)  # before the work; used after it
         if self.atol is None:
@@ -154,5 +166,33 @@ class ExportRequest:
         lengths = self.buckets
         if lengths is None:
             lengths = (*(length for length in DEFAULT_BUCKETS if length < self.seq_len), self.seq_len)
-        target = find_target(self.target)
+        target = Target(self.target)
         return tuple(Bucket(length, target.signature(length)) for length in lengths)
+
+
+class ExportOptions(TypedDict, total=False):
+    """What `mobilebert_export.export` takes by keyword: fields of `ExportRequest`, which explains them."""
+
+    positive: str | None
+    task: str | None
+    texts: int | None
+    target: str
+    quant: str
+    word_bits: int
+    minimum_runtime: str | None
+    seq_len: int
+    buckets: Sequence[int] | None
+    calibration: str | Path | None
+    max_accuracy_drop: float | None
+    pairs: str | Path | None
+    verify_pairs: int
+    text_a: str | None
+    text_b: str | None
+    atol: float | None
+    opset: int
+    threads: int
+    measure: bool
+    simplify: bool
+    kronecker: str
+    sign: str | Path | None
+    force: bool

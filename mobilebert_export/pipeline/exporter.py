@@ -27,7 +27,7 @@ from mobilebert_export.pipeline.loading import load_model
 from mobilebert_export.pipeline.plan import Plan
 from mobilebert_export.pipeline.recipe_choice import Chosen, Written, choose, recipes_of
 from mobilebert_export.pipeline.report import Report, make_report, measure_pair, write_recipe, write_report
-from mobilebert_export.pipeline.targets import find_target
+from mobilebert_export.pipeline.targets import Target
 from mobilebert_export.verification.accuracy_budget import meet_budget, products_by_harm, read_goal
 from mobilebert_export.verification.artefact_check import ArtefactCheck
 from mobilebert_export.verification.network_outputs import network_inputs
@@ -90,7 +90,7 @@ def export(request: ExportRequest, progress: Progress = quiet) -> ExportResult:
     plan = Plan(
         out=request.out,
         force=request.force,
-        target=find_target(request.target, request.opset),
+        target=Target(request.target, request.opset),
         model=model,
         card=card,
         recipe=asked,

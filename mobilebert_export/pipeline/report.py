@@ -14,7 +14,7 @@ from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_export.pipeline.exact_rewrites import Rewrites, Rewritten
 from mobilebert_export.pipeline.plan import Plan
 from mobilebert_export.pipeline.recipe_choice import Chosen, Rejected, Written
-from mobilebert_export.pipeline.targets import Graph, Onnx
+from mobilebert_export.pipeline.targets import Graph
 from mobilebert_export.verification.accuracy_budget import Budget
 from mobilebert_export.verification.verify import Verification
 from mobilebert_quantize.product_noise import ProductForm
@@ -158,7 +158,7 @@ def write_recipe(
         | ({"budget": made.budget.to_json()} if made.budget else {})
         | ({"not_tried": _plain(plan.left_out)} if plan.left_out else {})
         | ({"tried": _plain(tuple(rejected))} if rejected else {})
-        | ({"opset": plan.target.opset} if isinstance(plan.target, Onnx) else {}),
+        | ({} if plan.target.is_tflite else {"opset": plan.target.opset}),
     )
     write_checksums(folder)
 

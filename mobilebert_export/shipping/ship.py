@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from mobilebert_export.console import Progress, quiet
 from mobilebert_export.pipeline.export_request import ExportRequest
 from mobilebert_runtime.errors import OptionError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 # The shipped matchers that are fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
 OPEN = ("matcher-open-m", "matcher-open-s")
@@ -41,20 +38,38 @@ class ShipConfig:
     quick: Annotated[bool, "A few steps of everything, to check that it runs; the result is useless."] = False
 
 
-def ship(config: ShipConfig, console: Console) -> None:
+@dataclass(frozen=True)
+class ShippedMatcher:
+    """A matcher that was made, and where its parts lie."""
+
+    name: str
+    model: Path  # directory of the PyTorch model
+    artefact: Path
+    # Records of both on test.tsv; None where there is none.
+    model_record: Path | None
+    artefact_record: Path | None
+
+
+@dataclass(frozen=True)
+class ShipResult:
+    """What `ship` made."""
+
+    matchers: tuple[ShippedMatcher, ...]
+
+
+def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
     """Make every matcher of a config; what is finished is not done again.
+
+    Args:
+        config: the options.
+        progress: told of each step.
 
     Raises:
         OptionError: an option that no step can take; nothing was begun.
         VerificationError: an artefact does not agree with its model.
-        UserError: see the steps, `train_matcher`, `distill`, `export` and `evaluate_matcher`.
+        UserError: see the steps, `train_matcher`, `distill`, `export` and `evaluate`.
     """
-    from mobilebert_export.console import shown_steps
-    from mobilebert_export.evaluation.scoring import evaluate_matcher
     from mobilebert_export.pipeline.exporter import export
-    from mobilebert_runtime.files import write_json
-    from mobilebert_training.distillation.distillation import distill
-    from mobilebert_training.distillation.distillation_config import DistillationConfig
     from mobilebert_training.distillation.distillation_recipes import TRAINING_RECIPES
     from mobilebert_training.finetuning.matcher_training import train_matcher
 
@@ -65,41 +80,68 @@ def ship(config: ShipConfig, console: Console) -> None:
     teachers = tuple(config.out / f"teacher-{seed}" / "model" for seed in range(config.teachers))
     for seed, teacher in enumerate(teachers):
         if distilled and not teacher.is_dir():
-            console.rule(f"teacher {seed}")
+            progress(f"teacher {seed}: fine-tune")
             train_matcher(data, teacher.parent, seed=seed, threads=config.threads, epochs=epochs)
     for name, request in exports.items():
-        console.rule(name)
-        start = None
-        if name in OPEN and not Path(request.model).is_dir():
-            train_matcher(data, config.out / name, arch=name, threads=config.threads, epochs=epochs)
         if name in OPEN:
+            if not Path(request.model).is_dir():
+                progress(f"{name}: fine-tune")
+                train_matcher(data, config.out / name, arch=name, threads=config.threads, epochs=epochs)
             keep_four_bits(Path(request.model), name, data / "train.tsv")
-        for recipe, debiased in TRAINING_RECIPES.get(name, ()):
-            folder = config.out / (name if debiased else f"{name}-original")
-            if not (folder / "model").is_dir():
-                distillation = DistillationConfig(
-                    teacher=teachers,
-                    data=data,
-                    out=folder,
-                    student=name,
-                    recipe="smoke" if config.quick else recipe,
-                    start=start,
-                    debias=config.debias if debiased else 0.0,
-                    labels=config.out / "labels",
-                    threads=config.threads,
-                )
-                with console.status("") as status:
-                    distill(distillation, status.update)
-            start = str(folder / "model")
+        else:
+            _distill(name, config, teachers, data, progress)
         if not request.out.is_dir():
-            with shown_steps() as progress:
-                export(request, progress)
-        test = data / "test.tsv"
-        for subject in (Path(request.model), request.out):
-            record = config.out / f"{subject.parent.name if subject.name == 'model' else subject.name}.json"
-            if test.is_file() and not record.is_file():
-                train = data / "train.tsv"
-                write_json(record, evaluate_matcher(str(subject), test, train, threads=config.threads))
+            progress(f"  {name}: export")
+            export(request, progress)
+    test = data / "test.tsv"
+    return ShipResult(
+        tuple(_measured(name, request, config, test, progress) for name, request in exports.items())
+    )
+
+
+def _distill(
+    name: str, config: ShipConfig, teachers: tuple[Path, ...], data: Path, progress: Progress
+) -> None:
+    """Distil a matcher by its recipes, each of which goes on from the model of the one before."""
+    from mobilebert_training.distillation.distillation import distill
+    from mobilebert_training.distillation.distillation_config import DistillationConfig
+    from mobilebert_training.distillation.distillation_recipes import TRAINING_RECIPES
+
+    start = None
+    for recipe, debiased in TRAINING_RECIPES[name]:
+        folder = config.out / (name if debiased else f"{name}-original")
+        if not (folder / "model").is_dir():
+            distillation = DistillationConfig(
+                teacher=teachers,
+                data=data,
+                out=folder,
+                student=name,
+                recipe="smoke" if config.quick else recipe,
+                start=start,
+                debias=config.debias if debiased else 0.0,
+                labels=config.out / "labels",
+                threads=config.threads,
+            )
+            distill(distillation, lambda said: progress(f"{name}: {said}"))
+        start = str(folder / "model")
+
+
+def _measured(
+    name: str, request: ExportRequest, config: ShipConfig, test: Path, progress: Progress
+) -> ShippedMatcher:
+    """A matcher and its artefact, measured on test.tsv where there is one."""
+    from mobilebert_export.evaluation.scoring import evaluate
+    from mobilebert_runtime.files import write_json
+
+    model, artefact = Path(request.model), request.out
+    records = config.out / f"{name}.json", config.out / f"{artefact.name}.json"
+    for subject, record in zip((model, artefact), records, strict=True):
+        if test.is_file() and not record.is_file():
+            progress(f"{record.stem}: measure on {test.name}")
+            found = evaluate(str(subject), test, test.with_name("train.tsv"), threads=config.threads)
+            write_json(record, found.to_json())
+    of_model, of_artefact = (record if record.is_file() else None for record in records)
+    return ShippedMatcher(name, model, artefact, of_model, of_artefact)
 
 
 def keep_four_bits(trained: Path, name: str, train: Path) -> None:

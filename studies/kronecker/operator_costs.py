@@ -23,7 +23,7 @@ from typer import Argument, Option
 
 from android_bench.measuring.machine import describe
 from mobilebert_export.console import silenced
-from mobilebert_export.pipeline.targets import find_target
+from mobilebert_export.pipeline.targets import Target
 from mobilebert_models.kronecker.factored_layers import KroneckerLinear
 from mobilebert_quantize.kronecker_costs import OperatorCosts, Work, factored_work, linear_work
 from mobilebert_quantize.kronecker_lowering import TwoStepLinear
@@ -171,7 +171,7 @@ def main(
                     if one.quant != "none":
                         file = Path(scratch) / f"{number}-{one.name}"
                         with silenced():
-                            find_target(target).quantise(plain, file, one, {"x": x.numpy()})
+                            Target(target).quantise(plain, file, one, {"x": x.numpy()})
                     calls.append((one.name, number, runner(file, target, x.numpy())))
         samples: dict[tuple[str, int], list[float]] = {(name, number): [] for name, number, _ in calls}
         for _ in range(rounds):

@@ -53,12 +53,12 @@ def export_table(table: PaperTable, cache: Path, console: Console) -> list[Path]
 
 def _export_network(config: Any, name: str, cache: Path, console: Console) -> None:
     """Convert one network and quantise the converted file, each unless it is there."""
-    from mobilebert_export.pipeline.targets import find_target
+    from mobilebert_export.pipeline.targets import Target
     from mobilebert_models import build
     from mobilebert_quantize.algebra import simplify
     from mobilebert_quantize.recipes import find_recipe
 
-    target, none = find_target(TARGET), find_recipe(TARGET, "none")
+    target, none = Target(TARGET), find_recipe(TARGET, "none")
     plain, quantised = (cache / f"{name}-{quant}" for quant in QUANTS)
     if not (plain / EXTERNAL_MODEL_FILE).is_file():
         with step(console, f"Convert {name}, random weights"), silenced():
@@ -83,7 +83,7 @@ def _calibration() -> dict[str, NDArray[np.int32]]:
 
 def _complete(folder: Path, quant: str, write: Callable[[Path], object]) -> None:
     """A bare model's folder under a temporary name, then under its own."""
-    from mobilebert_export.pipeline.targets import find_target
+    from mobilebert_export.pipeline.targets import Target
     from mobilebert_models import shipped_directory
 
     building = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -91,7 +91,7 @@ def _complete(folder: Path, quant: str, write: Callable[[Path], object]) -> None
     try:
         model = building / MODEL_FILES[TARGET]
         write(model)
-        graph = json.dumps({"graph": find_target(TARGET).describe(model).to_json()}, indent=2)
+        graph = json.dumps({"graph": Target(TARGET).describe(model).to_json()}, indent=2)
         (building / "report.json").write_text(graph + "\n", encoding="utf-8")
         for name in ("vocab.txt", "tokenizer.json"):
             shutil.copyfile(shipped_directory("matcher-qqp-m") / name, building / name)

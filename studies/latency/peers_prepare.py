@@ -80,7 +80,7 @@ def convert_ours(runtime: str) -> None:
     """
     import mobilebert_models
     from mobilebert_export.pipeline.exact_rewrites import Rewritten, rewrite, rounded
-    from mobilebert_export.pipeline.targets import find_target
+    from mobilebert_export.pipeline.targets import Target
     from mobilebert_runtime.card import OUTPUT_NAME, Bucket
 
     calibration = dict(np.load(FOLDER / "calibration.npz"))
@@ -91,10 +91,10 @@ def convert_ours(runtime: str) -> None:
         rewritten = rewrite(network, recipe, calibration, calibration)
         if recipe.weights == "int8":
             rewritten = rounded(rewritten, recipe, calibration)
-        find_target(runtime).write_float(rewritten.network, out, lengths, (OUTPUT_NAME,), recipe)
+        Target(runtime).write_float(rewritten.network, out, lengths, (OUTPUT_NAME,), recipe)
 
     def to_integers(recipe: Recipe, source: Path, out: Path) -> None:
-        find_target(runtime).quantise(source, out, recipe, calibration)
+        Target(runtime).quantise(source, out, recipe, calibration)
 
     for name, recipe in OURS[runtime].items():
         # What is quantised is rewritten for its recipe.
@@ -176,14 +176,14 @@ def environment() -> Path:
 def describe(folder: Path, runtime: str, quant: str) -> None:
     """Make a peer's folder one that `android_bench` can measure, and note what XNNPACK takes of its graph."""
     from android_bench.measuring.external_model import ExternalModel
-    from mobilebert_export.pipeline.targets import find_target
+    from mobilebert_export.pipeline.targets import Target
 
     inputs = {name: (name, "int32") for name in INPUTS}
     ExternalModel(runtime, quant, f"model.{runtime}", SEQ_LEN, inputs).write(folder)
     for name in ("vocab.txt", "tokenizer.json"):
         shutil.copyfile(MODEL / name, folder / name)
     if runtime == "tflite":
-        graph = find_target(runtime).describe(folder / "model.tflite").to_json()
+        graph = Target(runtime).describe(folder / "model.tflite").to_json()
         (folder / "report.json").write_text(json.dumps({"graph": graph}, indent=2) + "\n", encoding="utf-8")
 
 

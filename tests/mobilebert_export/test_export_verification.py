@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 from mobilebert_export import samples
 from mobilebert_export.pipeline.artefact_folder import write_checksums
-from mobilebert_export.pipeline.verifier import verify_artefact
+from mobilebert_export.pipeline.verifier import verify as verify_again
 from mobilebert_export.verification.agreement import (
     label_costs,
     positive_log_odds,
@@ -312,4 +312,4 @@ def test_a_damaged_recipe_is_refused_before_the_model_is_loaded(tmp_path, change
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     write_checksums(folder)
     with pytest.raises(ArtefactError, match=r"recipe\.json: (damaged|lacks)"):
-        verify_artefact(folder, "nowhere", None, 1)
+        verify_again(folder, "nowhere")

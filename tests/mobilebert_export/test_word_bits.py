@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mobilebert_export.pipeline.targets import find_target
+from mobilebert_export.pipeline.targets import Target
 from mobilebert_models import MatcherSettings, build, save_pretrained
 from mobilebert_quantize.recipes import find_recipe, recipes_to_try
 from mobilebert_quantize.tflite.graph import TfliteGraph
@@ -27,7 +27,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Pat
             out[target, bits] = tmp_path_factory.mktemp("words") / name
             recipe = replace(find_recipe(target, "dynamic"), word_bits=bits)
             source = small_matcher.artefact(target, "none") / name
-            find_target(target).quantise(source, out[target, bits], recipe, None)
+            Target(target).quantise(source, out[target, bits], recipe, None)
     return out
 
 

@@ -11,12 +11,12 @@ def run(request: ExportRequest) -> None:
     The artefact is run on real padded pairs in its own runtime and compared with the PyTorch model; beyond
     the recipe's tolerance the command exits 1 and leaves nothing under the final name.
     """
+    from mobilebert_export import library
     from mobilebert_export.console import shown_steps
-    from mobilebert_export.pipeline.exporter import export as write_artefact
     from mobilebert_export.pipeline.report_page import print_summary
 
     with shown_steps() as progress:
-        result = write_artefact(request, progress)
+        result = library.export(**vars(request), progress=progress)
     print_summary(result.report, result.path)
 
 

@@ -29,13 +29,13 @@ def verify(
     weights than --model holds.
     """
     from mobilebert_export.console import shown_steps
+    from mobilebert_export.pipeline import verifier
     from mobilebert_export.pipeline.report_page import print_rows, verification_rows
-    from mobilebert_export.pipeline.verifier import verify_artefact
     from mobilebert_matching.data.pairs import read_text_pairs
 
     opt.of_file("--pairs", pairs, {"--text-a": text_a, "--text-b": text_b})
     table = read_text_pairs(pairs, text_a, text_b) if pairs else None
     with shown_steps() as progress:
-        result = verify_artefact(artefact, model, table, threads, progress)
+        result = verifier.verify(artefact, model, pairs=table, threads=threads, progress=progress)
     print_rows(f"{artefact} against PyTorch", verification_rows(result))
     result.require_passed(artefact)

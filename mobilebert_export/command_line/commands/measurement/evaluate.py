@@ -44,7 +44,7 @@ def evaluate(
     """
     from rich.console import Console
 
-    from mobilebert_export.evaluation.scoring import evaluate_matcher
+    from mobilebert_export.evaluation import scoring
     from mobilebert_runtime.files import write_json
 
     names = ColumnNames(text_a, text_b, label, positive_label)
@@ -53,7 +53,7 @@ def evaluate(
         known_columns(train or data, names) as cut_by,
         Console(stderr=True).status("") as status,
     ):
-        record = evaluate_matcher(
+        found = scoring.evaluate(
             matcher,
             pairs,
             cut_by if train else None,
@@ -62,6 +62,7 @@ def evaluate(
             positive=positive,
             progress=lambda done, whole: status.update(f"{done:,} of {whole:,} pairs"),
         )
+    record = found.to_json()
     _print(record, Console())
     if json_file:
         write_json(json_file, record)

@@ -1,12 +1,12 @@
 """`mobilebert gate`: is the candidate slower than the base?"""
 
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from mobilebert_export.command_line import options as opt
-from mobilebert_runtime.errors import OptionError
 
 
 def gate(
@@ -45,9 +45,10 @@ def gate(
 
     from android_bench.gate import verdict as rules
     from android_bench.gate.gate_report import gate_markdown, self_test_markdown, write_gate, write_self_test
-    from android_bench.measuring.latency import BenchError, name_candidates
+    from android_bench.measuring.latency import BenchError
     from android_bench.measuring.latency_report import check_free
     from android_bench.measuring.progress import session_progress
+    from mobilebert_export import library
 
     if len(artefacts) != (1 if self_test else 2):
         raise BenchError(f"{len(artefacts)} artefacts; give BASE and CANDIDATE, or one with --self-test")
@@ -58,7 +59,7 @@ def gate(
     console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
     if self_test:
         with session_progress() as begin:
-            found = rules.self_test(
+            tested = rules.self_test(
                 Path(artefacts[0]),
                 rounds=rounds,
                 slowdown=slowdown,
@@ -69,30 +70,27 @@ def gate(
                 progress=begin,
             )
         if out:
-            write_self_test(found, out, force=force)
-        console.print(Markdown(self_test_markdown(found)))
-        if not found["as_expected"]:
+            write_self_test(tested, out, force=force)
+        console.print(Markdown(self_test_markdown(tested)))
+        if not tested["as_expected"]:
             raise rules.GateError("the gate's self-test did not go as expected; see the runs above")
         return
-    if all(".json" in name and not Path(name).is_dir() for name in artefacts):
-        if counted:
-            raise OptionError("--instructions: counts those of artefacts; records hold what was measured")
-        base, candidate = map(rules.Side.read, artefacts)
-        verdict = rules.gate(base, candidate)
-        record = candidate.record
-    else:
-        first, second = name_candidates(artefacts, threads)
-        with session_progress() as begin:
-            record, verdict = rules.run_gate(
-                first,
-                second,
-                sessions=sessions,
-                seconds=seconds,
-                retries=retries,
-                instructions=counted,
-                progress=begin("sessions"),
-            )
+    with session_progress() as begin:
+        bar = cache(lambda: begin("sessions"))  # recorded sessions show none
+
+        def told(done: int, whole: int) -> None:
+            bar()(done, whole)
+
+        found = library.gate(
+            *artefacts,
+            threads=threads,
+            sessions=sessions,
+            seconds=seconds,
+            retries=retries,
+            instructions=counted,
+            progress=told,
+        )
     if out:
-        write_gate(record, verdict, out, force=force)
-    console.print(Markdown(gate_markdown(verdict)))
-    verdict.require_pass()
+        write_gate(found.record, found.verdict, out, force=force)
+    console.print(Markdown(gate_markdown(found.verdict)))
+    found.verdict.require_pass()

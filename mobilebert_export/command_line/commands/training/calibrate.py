@@ -39,40 +39,24 @@ def calibrate(
     taken out is a matter of likelihood; with --equal-recall it is as much as makes the true positive rates of
     pairs of similar (CAT1) and of very different length (CAT4) equal, false positive rates then differ.
     """
-    import torch
     from rich.console import Console
 
-    import mobilebert_models
-    from mobilebert_matching.data.labelled_pairs import read_split, require_two_classes
-    from mobilebert_matching.evaluation.score_calibration import refit
-    from mobilebert_matching.length_bias.length_prior import LengthPrior
-    from mobilebert_runtime.errors import DataError, OptionError
-    from mobilebert_runtime.files import replacing
-    from mobilebert_runtime.tokenizer import PairTokenizer
-    from mobilebert_training.finetuning.encoded_pairs import predict_logits
+    from mobilebert_export import library
 
-    if equal_recall and not debias:
-        raise OptionError("--equal-recall: says how --debias is fitted; give both")
-    torch.set_num_threads(threads)
-    network, tokenizer = mobilebert_models.load_pair_network(model), PairTokenizer.load(model)
-    if network.num_labels != 2:
-        raise mobilebert_models.ModelError(
-            f"{model}: has {network.num_labels} labels; this fits matchers of two"
+    names = ColumnNames(text_a, text_b, label, positive_label)
+    with (
+        known_columns(data, names) as folder,
+        Console(stderr=True).status(f"scoring the pairs of {data}/dev.tsv"),
+    ):
+        settings = library.calibrate(
+            model,
+            folder,
+            debias=debias,
+            equal_recall=equal_recall,
+            positive=positive,
+            threads=threads,
+            force=force,
         )
-    given = mobilebert_models.MatcherSettings.load(model, positive)
-    with known_columns(data, ColumnNames(text_a, text_b, label, positive_label)) as folder:
-        dev = read_split(folder, "dev")
-        train = read_split(folder, "train") if debias else None
-    require_two_classes(dev.labels, f"{data}/dev.tsv")
-    if dev.labels.max() > 1:
-        raise DataError(f"{data}/dev.tsv: has label {dev.labels.max()}; expected 0 and 1")
-    prior = LengthPrior.fit(*train) if train else None
-    with replacing(model / "matcher.json", force=force) as partial:
-        with Console(stderr=True).status(f"scoring {len(dev.pairs):,} pairs"):
-            logits = predict_logits(network, tokenizer, dev.pairs)
-        offset = isinstance(network, mobilebert_models.EmbeddingMatcher)
-        settings = refit(given, logits, dev, prior, offset=offset, equal_recall=equal_recall)
-        settings.write(partial)
     console = Console()
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")
     if settings.length_shift:

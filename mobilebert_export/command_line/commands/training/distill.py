@@ -1,7 +1,5 @@
 """`mobilebert distill`: teach a small student what a fine-tuned teacher knows."""
 
-from dataclasses import replace
-
 from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line.config_command import command_from
 from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
@@ -18,13 +16,13 @@ def run(config: DistillationConfig, **columns: str | None) -> None:
     """
     from rich.console import Console
 
-    from mobilebert_training.distillation.distillation import distill as distill_student
+    from mobilebert_export import library
 
     with (
         known_columns(config.data, ColumnNames(**columns), config.out / "data") as data,
         Console(stderr=True).status("") as status,
     ):
-        distill_student(replace(config, data=data), status.update)
+        library.distill(**vars(config) | {"data": data}, progress=status.update)
 
 
 distill = command_from(

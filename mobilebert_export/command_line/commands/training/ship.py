@@ -1,7 +1,5 @@
 """`mobilebert ship`: from labelled pairs to matchers that a phone can run, in one command."""
 
-from dataclasses import replace
-
 from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line.config_command import command_from
 from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
@@ -19,12 +17,12 @@ def run(config: ShipConfig, **columns: str | None) -> None:
     OUT/MATCHER.json and OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels first
     also OUT/MATCHER-original/model. What is finished is not done again.
     """
-    from rich.console import Console
+    from mobilebert_export import library
+    from mobilebert_export.console import shown_steps
 
-    from mobilebert_export.shipping.ship import ship as make
-
-    with known_columns(config.data, ColumnNames(**columns), config.out / "named") as data:
-        make(replace(config, data=data), Console(stderr=True))
+    names = ColumnNames(**columns)
+    with known_columns(config.data, names, config.out / "named") as data, shown_steps() as progress:
+        library.ship(**vars(config) | {"data": data}, progress=progress)
 
 
 ship = command_from(

@@ -54,24 +54,24 @@ def train_matcher(
     loss curve, development figures). Options that are not given come from the architecture's row in a table;
     for minilm: 2 epochs, batch 64, learning rate 8e-5.
     """
-    from mobilebert_training.finetuning.matcher_training import train_matcher as train
+    from mobilebert_export import library
 
     names = ColumnNames(text_a, text_b, label, positive_label, group)
     with known_columns(data, names, out / "data") as folder:
-        train(
+        library.train(
             folder,
             out,
             arch=arch,
-            train_set=train_set,  # type: ignore[arg-type]
+            train_set=train_set,
             init=init,
             group=group,
             max_pairs=max_pairs,
-            seed=seed,
-            threads=threads,
-            force=force,
             epochs=epochs,
             batch_size=batch_size,
             learning_rate=lr,
             patience=patience,
             dtype=dtype,
+            seed=seed,
+            threads=threads,
+            force=force,
         )

@@ -1,0 +1,347 @@
+"""Functions of `import mobilebert_export as mb`: each is what the command of its name calls.
+
+Packages that a function needs are imported when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from mobilebert_export.console import Progress, quiet
+
+if TYPE_CHECKING:
+    from android_bench.gate.verdict import Verdict
+    from android_bench.measuring.latency_record import Record
+    from mobilebert_export.pipeline.export_request import ExportOptions
+    from mobilebert_export.pipeline.exporter import ExportResult
+    from mobilebert_export.pipeline.in_memory import Model
+    from mobilebert_export.shipping.ship import ShipResult
+    from mobilebert_models import MatcherSettings
+    from mobilebert_training.distillation.distillation import DistillationResult
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """A matcher that was trained."""
+
+    model: Path  # directory: weights, tokenizer, decision settings
+    settings: MatcherSettings  # fitted on the development pairs
+    record: dict[str, Any]  # settings, loss curve and development figures: the content of finetune.json
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What the gate says of a candidate, and the sessions that it judged."""
+
+    verdict: Verdict
+    record: Record
+
+    @property
+    def passed(self) -> bool:
+        """Whether a slowdown of 8% is ruled out and nothing else grew."""
+        return self.verdict.verdict == "pass"
+
+
+def export(
+    model: Model,
+    out: str | Path,
+    *,
+    tokenizer: object = None,
+    progress: Progress = quiet,
+    **options: Unpack[ExportOptions],
+) -> ExportResult:
+    """Write a verified TFLite or ONNX artefact folder.
+
+    The artefact is run on real padded pairs in its own runtime and compared with the PyTorch model. Nothing
+    lies under `out` unless every step has passed.
+
+    Args:
+        model: a model directory, a hub id, the name of a shipped matcher, or a network in memory: one of
+            `mobilebert_models`, a model of `transformers`, a `SentenceTransformer`.
+        out: artefact folder to make.
+        tokenizer: of a network in memory, unless it is a `SentenceTransformer`: a tokenizer of
+            `transformers`, or a directory that holds one.
+        progress: called with the title of each step as it begins; an indented line is a remark.
+        options: `target` ("tflite" or "onnx"), `quant` ("int8", "dynamic", "none", …), `calibration` (a file
+            of text pairs) and the other fields of `ExportRequest`.
+
+    Raises:
+        UserError: a wrong option or file, or a model that is not supported; nothing was written.
+        VerificationError: the artefact does not agree with the PyTorch model.
+    """
+    from mobilebert_export.pipeline.export_request import ExportRequest
+    from mobilebert_export.pipeline.exporter import export as carry_out
+    from mobilebert_export.pipeline.in_memory import model_directory
+
+    with model_directory(model, tokenizer) as directory:
+        return carry_out(ExportRequest(Path(out), directory, **options), progress)  # type: ignore[arg-type]
+
+
+def train(
+    data: str | Path,
+    out: str | Path,
+    *,
+    arch: str = "minilm",
+    train_set: str = "original",
+    init: str | Path | None = None,
+    group: str | None = None,
+    max_pairs: int | None = None,
+    epochs: float | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    patience: int | None = None,
+    dtype: str = "float32",
+    seed: int = 0,
+    threads: int = 2,
+    force: bool = False,
+) -> TrainingResult:
+    """Train a text matcher on labelled pairs.
+
+    Args:
+        data: folder with train.tsv and perhaps dev.tsv.
+        out: folder of the run; an interrupted run there is resumed.
+        arch: architecture, or a model directory to start from.
+        train_set: "original", or "adversarial": without length bias.
+        init: model directory that bert-tiny starts from.
+        group: column of the query, where the folder holds ranked lists.
+        max_pairs: train on so many pairs, drawn at random.
+        epochs: passes over the training pairs, at most; this and the next three have defaults by `arch`.
+        batch_size: pairs per step.
+        learning_rate: peak learning rate.
+        patience: stop after so many epochs without a better development figure; 0: never.
+        dtype: "float32", or "bf16" where the processor or GPU has it.
+        seed: of initial weights, order and dropout.
+        threads: CPU threads.
+        force: replace a finished model.
+
+    Raises:
+        UserError: an option, the data or the folder does not fit.
+    """
+    import json
+
+    from mobilebert_models import MatcherSettings
+    from mobilebert_training.finetuning.matcher_training import train_matcher
+
+    model = train_matcher(
+        Path(data),
+        Path(out),
+        arch=arch,
+        train_set=train_set,  # type: ignore[arg-type]
+        init=None if init is None else Path(init),
+        group=group,
+        max_pairs=max_pairs,
+        seed=seed,
+        threads=threads,
+        force=force,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        patience=patience,
+        dtype=dtype,
+    )
+    record = json.loads((Path(out) / "finetune.json").read_text(encoding="utf-8"))
+    return TrainingResult(model, MatcherSettings.load(model), record)
+
+
+def distill(
+    teacher: str | Path | Sequence[str | Path],
+    data: str | Path,
+    out: str | Path,
+    *,
+    student: str = "matcher-m",
+    recipe: str = "matcher-m",
+    start: str | None = None,
+    debias: float = 0.0,
+    labels: str | Path | None = None,
+    seed: int = 0,
+    threads: int = 2,
+    force: bool = False,
+    progress: Progress = quiet,
+) -> DistillationResult:
+    """Teach a small student what fine-tuned teachers know.
+
+    Args:
+        teacher: model directory of a fine-tuned pair classifier, or several, whose answers are averaged.
+        data: folder with train.tsv and dev.tsv.
+        out: folder of the run; an interrupted run there is resumed.
+        student: preset of the student, or a Kronecker-factored model directory.
+        recipe: distillation recipe.
+        start: trained model of the student's shape to start from.
+        debias: share of the length bias to remove from the targets; 1: all.
+        labels: folder of the teachers' labels, to share between students; default: `out`/labels.
+        seed: of initial weights and mining.
+        threads: CPU threads.
+        force: replace a finished model.
+        progress: called with what is being done.
+
+    Raises:
+        UserError: an option, the data, a model or the folder does not fit.
+    """
+    from mobilebert_training.distillation.distillation import distill as carry_out
+    from mobilebert_training.distillation.distillation_config import DistillationConfig
+
+    teachers = (teacher,) if isinstance(teacher, str | Path) else teacher
+    config = DistillationConfig(
+        teacher=tuple(map(Path, teachers)),
+        data=Path(data),
+        out=Path(out),
+        student=student,
+        recipe=recipe,
+        start=start,
+        debias=debias,
+        labels=None if labels is None else Path(labels),
+        seed=seed,
+        threads=threads,
+        force=force,
+    )
+    return carry_out(config, progress)
+
+
+def calibrate(
+    model: str | Path,
+    data: str | Path,
+    *,
+    debias: bool = False,
+    equal_recall: bool = False,
+    positive: str | None = None,
+    threads: int = 2,
+    force: bool = False,
+) -> MatcherSettings:
+    """Fit temperature and threshold of a matcher on dev.tsv, and write them to its matcher.json.
+
+    Args:
+        model: directory of a matcher with two labels.
+        data: folder with dev.tsv and, for `debias`, the biased train.tsv.
+        debias: fit for pairs whose difference in length says nothing of the label.
+        equal_recall: with `debias`: find as many matches at equal and at unequal lengths.
+        positive: class that means a match, where the model's class names do not say so.
+        threads: CPU threads.
+        force: replace matcher.json.
+
+    Raises:
+        UserError: the model, the data or an option does not fit.
+    """
+    import torch
+
+    import mobilebert_models
+    from mobilebert_matching.data.labelled_pairs import read_split, require_two_classes
+    from mobilebert_matching.evaluation.score_calibration import refit
+    from mobilebert_matching.length_bias.length_prior import LengthPrior
+    from mobilebert_runtime.errors import DataError, OptionError
+    from mobilebert_runtime.files import replacing
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from mobilebert_training.finetuning.encoded_pairs import predict_logits
+
+    model, data = Path(model), Path(data)
+    if equal_recall and not debias:
+        raise OptionError("--equal-recall: says how --debias is fitted; give both")
+    torch.set_num_threads(threads)
+    network, tokenizer = mobilebert_models.load_pair_network(model), PairTokenizer.load(model)
+    if network.num_labels != 2:
+        raise mobilebert_models.ModelError(
+            f"{model}: has {network.num_labels} labels; this fits matchers of two"
+        )
+    given = mobilebert_models.MatcherSettings.load(model, positive)
+    dev = read_split(data, "dev")
+    require_two_classes(dev.labels, f"{data}/dev.tsv")
+    if dev.labels.max() > 1:
+        raise DataError(f"{data}/dev.tsv: has label {dev.labels.max()}; expected 0 and 1")
+    prior = LengthPrior.fit(*read_split(data, "train")) if debias else None
+    with replacing(model / "matcher.json", force=force) as partial:
+        logits = predict_logits(network, tokenizer, dev.pairs)
+        offset = isinstance(network, mobilebert_models.EmbeddingMatcher)
+        settings = refit(given, logits, dev, prior, offset=offset, equal_recall=equal_recall)
+        settings.write(partial)
+    return settings
+
+
+def ship(
+    data: str | Path,
+    out: str | Path,
+    *,
+    matcher: str | Sequence[str] = "matcher-open-m",
+    teachers: int = 1,
+    debias: float = 1.0,
+    quant: str = "int8",
+    threads: int = 2,
+    quick: bool = False,
+    progress: Progress = quiet,
+) -> ShipResult:
+    """Make matchers for your own pairs: trained, calibrated, exported, verified and measured.
+
+    What is finished in `out` is not done again.
+
+    Args:
+        data: folder with train.tsv, dev.tsv and, for measuring, test.tsv; or one file of labelled pairs.
+        out: output folder.
+        matcher: one or several of matcher-open-m, matcher-open-s, matcher-m and matcher-s.
+        teachers: number of teachers, whose answers are averaged.
+        debias: share of the length bias to remove from the targets; 1: all.
+        quant: quantisation of the artefacts, as for `export`.
+        threads: CPU threads.
+        quick: a few steps of everything, to check that it runs; the result is useless.
+        progress: as for `export`.
+
+    Raises:
+        UserError: an option or the data does not fit.
+        VerificationError: an artefact does not agree with its model.
+    """
+    from mobilebert_export.shipping.ship import ShipConfig
+    from mobilebert_export.shipping.ship import ship as carry_out
+
+    names = (matcher,) if isinstance(matcher, str) else tuple(matcher)
+    return carry_out(
+        ShipConfig(Path(data), Path(out), names, teachers, debias, quant, threads, quick), progress
+    )
+
+
+def gate(
+    base: str | Path,
+    candidate: str | Path,
+    *,
+    threads: int = 1,
+    sessions: int = 7,
+    seconds: float = 2.0,
+    retries: int = 2,
+    instructions: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> GateResult:
+    """Is the candidate slower or larger than the base? Both are measured in turn, in one run.
+
+    Args:
+        base: artefact folder, or the record of an earlier run: RUN.json#NAME.
+        candidate: the same.
+        threads: CPU threads.
+        sessions: of each, a process each; fewer than 7 are inconclusive.
+        seconds: of steady measurement per session.
+        retries: repeat a session this often while the machine is troubled.
+        instructions: also count the instructions of an inference: "here" or "arm64".
+        progress: called with (sessions done, sessions in all).
+
+    Raises:
+        UserError: an artefact or a record is damaged.
+    """
+    from android_bench.gate import verdict as rules
+    from android_bench.measuring.latency import name_candidates
+    from mobilebert_runtime.errors import OptionError
+
+    names = [str(base), str(candidate)]
+    if all(".json" in name and not Path(name).is_dir() for name in names):
+        if instructions:
+            raise OptionError("--instructions: counts those of artefacts; records hold what was measured")
+        before, after = map(rules.Side.read, names)
+        return GateResult(rules.gate(before, after), after.record)
+    first, second = name_candidates(names, threads)
+    record, verdict = rules.run_gate(
+        first,
+        second,
+        sessions=sessions,
+        seconds=seconds,
+        retries=retries,
+        instructions=instructions,
+        progress=progress,
+    )
+    return GateResult(verdict, record)
