@@ -17,19 +17,8 @@ from typing import Any
 
 # Instruction sets that decide which int8 and float kernels a runtime picks (x86, then Arm).
 KERNEL_FLAGS = (
-    *(
-        "sse4_2",
-        "avx",
-        "f16c",
-        "fma",
-        "avx2",
-        "avx_vnni",
-        "avx512f",
-        "avx512bw",
-        "avx512_vnni",
-        "avx512_fp16",
-        "amx_int8",
-    ),
+    *("sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni"),
+    *("avx512f", "avx512bw", "avx512_vnni", "avx512_fp16", "amx_int8"),
     *("asimd", "asimddp", "asimdhp", "i8mm", "bf16", "sve", "sve2"),
 )
 TICKS = os.sysconf("SC_CLK_TCK")

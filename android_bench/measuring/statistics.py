@@ -79,15 +79,14 @@ def ratio(base: ArrayLike, candidate: ArrayLike) -> Floats:
     return np.exp(np.median(_walsh(_log_ratios(base, candidate)), axis=-1))
 
 
-def ratio_interval(base: ArrayLike, candidate: ArrayLike, tail: float = P_LIMIT) -> tuple[Floats, Floats]:
-    """Distribution-free confidence interval of candidate / base that goes with the signed-rank test.
+def ratio_interval(base: ArrayLike, candidate: ArrayLike) -> tuple[Floats, Floats]:
+    """Distribution-free 98% confidence interval of candidate / base that goes with the signed-rank test.
 
     Tukey's: Walsh averages cut at the test's critical value (Hollander & Wolfe, section 3.3).
 
     Args:
         base: (..., n) session medians, one a round.
         candidate: (..., n) session medians of the same rounds.
-        tail: error probability on each side.
 
     Returns:
         Lower and upper bounds, (...) each; 0 and infinity when n is too small for that confidence.
@@ -95,7 +94,7 @@ def ratio_interval(base: ArrayLike, candidate: ArrayLike, tail: float = P_LIMIT)
     walsh = np.sort(_walsh(_log_ratios(base, candidate)), axis=-1)
     count = np.shape(base)[-1]
     upper_tail = _upper_tail(tuple(range(2, 2 * count + 1, 2)))  # of doubled rank sums, no ties
-    likely = [rank for rank in range(walsh.shape[-1] + 1) if upper_tail[2 * rank] > tail]
+    likely = [rank for rank in range(walsh.shape[-1] + 1) if upper_tail[2 * rank] > P_LIMIT]
     cut = walsh.shape[-1] - likely[-1]  # averages left out on each side
     if not cut:
         return np.zeros(walsh.shape[:-1]), np.full(walsh.shape[:-1], np.inf)

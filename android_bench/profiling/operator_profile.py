@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from android_bench.measuring.external_model import describe
-from android_bench.measuring.latency import Inputs, encode
+from android_bench.measuring.latency import encode
 from android_bench.measuring.rounds import run_program
 from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_runtime.backends import onnx_options
@@ -60,7 +60,7 @@ class Profile:
         return asdict(self)
 
 
-def profile(folder: Path, threads: int = 1, inputs: Inputs = PAIRS) -> Profile:
+def profile(folder: Path, threads: int = 1) -> Profile:
     """Profile an artefact folder or a bare model in a fresh process, on inputs padded to its length.
 
     Raises:
@@ -69,7 +69,7 @@ def profile(folder: Path, threads: int = 1, inputs: Inputs = PAIRS) -> Profile:
     """
     with tempfile.TemporaryDirectory() as scratch:
         arrays, answer = Path(scratch) / "inputs.npz", Path(scratch) / "profile.json"
-        np.savez(arrays, **encode(folder, inputs))  # type: ignore[arg-type]
+        np.savez(arrays, **encode(folder, PAIRS))  # type: ignore[arg-type]
         command = [
             sys.executable,
             "-P",

@@ -119,20 +119,6 @@ PRESETS: dict[str, EncoderConfig] = {
     "matcher-open-m": _MATCHER_OPEN,
     # Below 5 MB in int8: fewer and narrower layers, all in four bits, and frequent word pieces.
     "matcher-open-s": replace(_MATCHER_OPEN, vocab_size=18_800, num_hidden_layers=4, intermediate_size=896),
-    # matcher-open-m before it had codes: the same bytes in int8, a factorised embedding, in ALBERT's shape
-    # with nothing shared, so that `transformers` reads it too.
-    "matcher-open-factorised": replace(
-        _ALBERT,
-        vocab_size=30522,
-        hidden_size=384,
-        num_hidden_layers=6,
-        num_attention_heads=12,
-        intermediate_size=608,
-        max_position_embeddings=128,
-        hidden_act="gelu",
-        layer_sharing="none",
-        classifier_activation=False,
-    ),
 }
 
 

@@ -166,70 +166,50 @@ _ONNX = {"onnxruntime": "1.17"}
 #   step higher gets 1.46 times the weight (decision 017);
 # - residual sums and norms: float ones take the rms error of the shipped matcher's logits from 0.20 to 0.05,
 #   at no cost in time that could be measured.
+_TFLITE_ROW_RANGES = Recipe(
+    target="tflite",
+    quant="dynamic",
+    weights="int8",
+    activations="int8-dynamic",
+    embeddings="int8-rows",
+    integer_operators=("FULLY_CONNECTED",),
+    tolerance=_INT8,
+    minimum_runtime=_TFLITE_DYNAMIC,
+)
+_TFLITE_STATIC = replace(
+    _TFLITE_ROW_RANGES,
+    quant="int8",
+    activations="int8-static",
+    embeddings="int8-scaled",
+    minimum_runtime=_TFLITE,
+    float_embedding_layer=True,
+)
+_ONNX_ROW_RANGES = Recipe(
+    target="onnx",
+    quant="dynamic",
+    weights="int8",
+    activations="int8-dynamic",
+    embeddings="int8-rows",
+    integer_operators=("MatMul", "Gemm", "Gather"),
+    tolerance=_INT8,
+    minimum_runtime=_ONNX,
+    weight_bits=7,
+    float_results=True,
+)
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         Recipe("tflite", "none", "float32", "float32", "float32", (), _FLOAT, _TFLITE),
         Recipe("tflite", "fp16", "float16", "float32", "float16", (), _FLOAT16, _TFLITE),
-        Recipe(
-            target="tflite",
-            quant="dynamic",
-            weights="int8",
-            activations="int8-dynamic",
-            embeddings="int8-rows",
-            integer_operators=("FULLY_CONNECTED",),
-            tolerance=_INT8,
-            minimum_runtime=_TFLITE_DYNAMIC,
-        ),
-        Recipe(
-            target="tflite",
-            quant="int8",
-            weights="int8",
-            activations="int8-static",
-            embeddings="int8-scaled",
-            integer_operators=("FULLY_CONNECTED",),
-            tolerance=_INT8,
-            minimum_runtime=_TFLITE,
-            float_embedding_layer=True,
-        ),
+        _TFLITE_ROW_RANGES,
+        _TFLITE_STATIC,
         # For accelerators with such kernels, and where int8 activations lose too much. XNNPACK has
         # none: it is slower than float on a processor.
-        Recipe(
-            target="tflite",
-            quant="int16x8",
-            weights="int8",
-            activations="int16-static",
-            embeddings="int8-scaled",
-            integer_operators=("FULLY_CONNECTED",),
-            tolerance=_INT8,
-            minimum_runtime=_TFLITE,
-        ),
+        replace(_TFLITE_STATIC, quant="int16x8", activations="int16-static", float_embedding_layer=False),
         Recipe("onnx", "none", "float32", "float32", "float32", (), _FLOAT, _ONNX),
         Recipe("onnx", "fp16", "float16", "float32", "float16", (), _FLOAT16, _ONNX),
-        Recipe(
-            target="onnx",
-            quant="dynamic",
-            weights="int8",
-            activations="int8-dynamic",
-            embeddings="int8-rows",
-            integer_operators=("MatMul", "Gemm", "Gather"),
-            tolerance=_INT8,
-            minimum_runtime=_ONNX,
-            weight_bits=7,
-            float_results=True,
-        ),
-        Recipe(
-            target="onnx",
-            quant="int8",
-            weights="int8",
-            activations="uint8-static",
-            embeddings="int8-rows",
-            integer_operators=("MatMul", "Gemm", "Gather"),
-            tolerance=_INT8,
-            minimum_runtime=_ONNX,
-            weight_bits=7,
-            float_results=True,
-        ),
+        _ONNX_ROW_RANGES,
+        replace(_ONNX_ROW_RANGES, quant="int8", activations="uint8-static"),
     )
 }
 
@@ -244,11 +224,11 @@ STRICT_NOISE_LIMIT_DB = 31.0
 # The table of scales that static ranges have beside the words' rows: 8 bytes less a row than a quantised
 # tensor's scales and zero points.
 _TFLITE_ROWS = replace(
-    RECIPES["tflite-dynamic"], quant="int8", variant="dynamic", embeddings=RECIPES["tflite-int8"].embeddings
+    _TFLITE_ROW_RANGES, quant="int8", variant="dynamic", embeddings=_TFLITE_STATIC.embeddings
 )
-_ONNX_ROWS = replace(RECIPES["onnx-dynamic"], quant="int8", variant="dynamic")
+_ONNX_ROWS = replace(_ONNX_ROW_RANGES, quant="int8", variant="dynamic")
 _TFLITE_MIXED = replace(
-    RECIPES["tflite-int8"],
+    _TFLITE_STATIC,
     variant="mixed",
     dynamic_into_sums=True,
     float_embedding_layer=False,

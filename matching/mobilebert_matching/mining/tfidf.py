@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -18,7 +18,6 @@ def mine_pairs(
     neighbours: int = 6,
     known: Sequence[Pair] = (),
     seed: int = 0,
-    progress: Callable[[float], None] = lambda _: None,
 ) -> list[Pair]:
     """Draw `count` distinct pairs of texts that share rare words: the pairs a matcher finds hard.
 
@@ -32,7 +31,6 @@ def mine_pairs(
         neighbours: proposals a text makes.
         known: pairs in either order that must not come back.
         seed: of the draw.
-        progress: told the share that is done.
     """
     unique = list(dict.fromkeys(texts))
     common = max(
@@ -57,7 +55,6 @@ def mine_pairs(
                 other, key = int(columns[i]), frozenset((unique[start + row], unique[columns[i]]))
                 if other != start + row and len(key) == 2 and key not in seen:
                     found[key] = (float(data[i]), (unique[start + row], unique[other]))
-        progress(min(1.0, (start + _CHUNK) / len(unique)))
     ranked = [pair for _, pair in sorted(found.values(), key=lambda item: (-item[0], item[1]))]
     rng = np.random.default_rng(seed)
     cut = len(ranked) // 3

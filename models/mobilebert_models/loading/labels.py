@@ -12,23 +12,11 @@ from mobilebert_runtime.errors import ModelError, OptionError
 # Names that say "these two texts match", after `_normalised`. The whole name must be in the table, so that a
 # negation (not_duplicate, non-paraphrase, not entailment) is not.
 MATCH_NAMES = frozenset(
-    {
-        "duplicate",
-        "duplicates",
-        "paraphrase",
-        "paraphrases",
-        "same",
-        "equal",
-        "equivalent",
-        "semantically_equivalent",
-        "entailment",
-        "entails",
-        "match",
-        "matches",
-        "similar",
-        "related",
-        "relevant",
-    }
+    (
+        *("duplicate", "duplicates", "paraphrase", "paraphrases", "same", "equal", "equivalent"),
+        *("semantically_equivalent", "entailment", "entails", "match", "matches"),
+        *("similar", "related", "relevant"),
+    )
 )
 # Names that mean a match only where it is known that the question was whether two texts match. "positive" is
 # not among them: it is a sentiment as well.

@@ -53,14 +53,13 @@ def predict_logits(
     pairs: Sequence[Pair],
     *,
     seq_len: int = 128,
-    batch_size: int = 128,
 ) -> np.ndarray:
     """Logits (N, num_labels) float32 of a PyTorch network that decides about pairs."""
     encoded = tokenizer.ids(pairs, seq_len)
     if not encoded:
         return np.zeros((0, model.num_labels), np.float32)
     lengths = [len(ids) for ids, _ in encoded]
-    return predict(model, lengths, collator(tokenizer, encoded), batch_size=batch_size).float().numpy()
+    return predict(model, lengths, collator(tokenizer, encoded)).float().numpy()
 
 
 def collator(
