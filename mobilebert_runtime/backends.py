@@ -180,7 +180,7 @@ class _OnnxBackend:
 
     def __init__(self, session: Any) -> None:
         self.session = session
-        # Files of earlier versions, and those of one sequence length, have static shapes.
+        # Files of one sequence length have static shapes.
         free = all(argument.shape[:1] == [BATCH_AXIS] for argument in session.get_inputs())
         self.most_rows = MOST_ROWS if free else 1
         self.outputs = [output.name for output in session.get_outputs()]

@@ -37,13 +37,8 @@ from mobilebert_runtime.errors import ArtefactError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
 
-# Format 1 knew one sequence length; it is still read, as a single bucket without a signature name. Format 2
-# had no length shift, format 3 no task but matching with a softmax over a BERT's WordPiece: their readers
-# would give other scores, so they must not take a later format for their own. Format 4 knew no spelling,
-# format 7 no order of texts; they are still written where a card has none. Formats 5 and 6 corrected by other
-# rules and are not read.
-FORMAT, SPELLING_FORMAT, PLAIN_FORMAT, OTHER_RULES = 8, 7, 4, (5, 6)
-READABLE_FORMATS = (1, 2, 3, 4, 7, 8)
+# A reader of another format would give other scores, so a card of another format is refused.
+FORMAT = 1
 CARD_FILE = "io.json"
 CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
@@ -51,7 +46,7 @@ INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
 EMBEDDING_NAME = "embedding"
 # Of a .tflite file whose matcher is `symmetric`, beside those of the buckets: one query with several texts
-# (`mobilebert_runtime.packing`). The card does not mention it, so that older runtimes open the artefact.
+# (`mobilebert_runtime.packing`). The card does not mention it.
 PACKED_SIGNATURE = "packed"
 # The input axes of an .onnx file that take every bucket's length, and several inputs at once.
 TOKENS_AXIS, BATCH_AXIS = "tokens", "batch"
@@ -206,14 +201,9 @@ class ArtefactCard:
         return self.length_shift.of(pairs) if self.length_shift else [0.0] * len(pairs)
 
     def to_json(self) -> dict[str, Any]:
-        """The io.json object of the oldest format that says it all: 4, 7 or 8.
-
-        Raises:
-            ArtefactError: the card was read from an older one, which does not say how texts are padded.
-        """
-        known = SPELLING_FORMAT if self.tokenizer.spelling else PLAIN_FORMAT
+        """The io.json object."""
         return {
-            "format": FORMAT if self.tokenizer.sort_texts else known,
+            "format": FORMAT,
             "task": self.task,
             "target": self.target,
             "quant": self.quant,
@@ -252,16 +242,10 @@ class ArtefactCard:
     def from_json(cls, data: Any, where: Path) -> ArtefactCard:
         """Read an io.json object; raises `ArtefactError` naming the first field that is wrong."""
         fields = Fields(data, str(where))
-        version = fields.take("format", int)
-        if version in OTHER_RULES:
-            raise fields.fault(
-                f"format is {version}, whose spelling rule was another; export the artefact again"
-            )
-        if version not in READABLE_FORMATS:
-            known = ", ".join(map(str, READABLE_FORMATS))
-            raise fields.fault(f"format is {version!r}, this version reads formats {known}")
+        if fields.take("format", int) != FORMAT:
+            raise fields.fault(f"format is {data['format']!r:.60}, this version reads format {FORMAT}")
         try:
-            card = _read(fields, version)
+            card = _read(fields)
         except CardError as error:
             raise fields.fault(str(error)) from None
         for name, expected in (("inputs", card._inputs_json()), ("outputs", card._outputs_json())):
@@ -270,32 +254,32 @@ class ArtefactCard:
         return card
 
 
-def _read(fields: Fields, version: int) -> ArtefactCard:
+def _read(fields: Fields) -> ArtefactCard:
     target, model_file = fields.text("target"), fields.text("model_file")
     if MODEL_FILES.get(target) != model_file:
         known = ", ".join(f"{target}: {file}" for target, file in MODEL_FILES.items())
         raise fields.fault(f"target {target!r} with model file {model_file!r} is none of {known}")
-    task = fields.text("task") if version > 3 else MATCHING
+    task = fields.text("task")
     if task not in TASKS:
         raise fields.fault(f"task {task!r} is none of {', '.join(TASKS)}")
     return ArtefactCard(
         target=target,
         quant=fields.text("quant"),
         model_file=model_file,
-        buckets=read_buckets(fields, version),
-        labels=tuple(fields.texts("labels", 2 if version < 4 else 0, MOST_LABELS)),
+        buckets=read_buckets(fields),
+        labels=tuple(fields.texts("labels", 0, MOST_LABELS)),
         attention_mask_value=fields.number("attention_mask_value", -FLOAT32, 0.0),
         minimum_runtime=dict(read_versions(fields.object("minimum_runtime"))),
         task=task,
-        texts=fields.integer("texts", 1, 2) if version > 3 else 2,
-        inputs=_read_inputs(fields) if version > 3 else INPUT_NAMES,
-        activation=fields.take("activation", str, type(None)) if version > 3 else "softmax",
-        tokenizer=read_tokenizer(fields, version, TASKS[task].truncation),
-        embedding=read_embedding(fields) if version > 3 else None,
+        texts=fields.integer("texts", 1, 2),
+        inputs=_read_inputs(fields),
+        activation=fields.take("activation", str, type(None)),
+        tokenizer=read_tokenizer(fields, TASKS[task].truncation),
+        embedding=read_embedding(fields),
         stride=fields.object("context").integer("stride", 0, TOKENS[1])
         if task == QUESTION_ANSWERING
         else None,
-        **(_read_decision(fields, version) if task == MATCHING else {}),
+        **(_read_decision(fields) if task == MATCHING else {}),
     )
 
 
@@ -304,12 +288,12 @@ def _read_inputs(fields: Fields) -> tuple[str, ...]:
     return tuple(entry.text("name") for entry in fields.objects("inputs", len(INPUT_NAMES)))
 
 
-def _read_decision(fields: Fields, version: int) -> dict[str, Any]:
+def _read_decision(fields: Fields) -> dict[str, Any]:
     return {
         "positive": fields.integer("positive", 0, MOST_LABELS),
         "threshold": fields.number("threshold", -FLOAT32, FLOAT32),
         "temperature": fields.number("temperature", *TEMPERATURES),
-        "length_shift": read_shift(fields) if version > 2 else None,
+        "length_shift": read_shift(fields),
     }
 
 

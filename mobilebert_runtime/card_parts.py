@@ -97,7 +97,7 @@ class TokenizerCard:
 
     kind: str = "wordpiece"
     lowercase: bool | None = True  # of a WordPiece; None for other kinds
-    pad_id: int | None = None  # None in formats 1 to 3, which leave it to tokenizer.json
+    pad_id: int = 0
     template: Template = BERT_TEMPLATE
     spelling: bool = False  # words are corrected by spelling.txt first (`SpellingCorrector`)
     sort_texts: bool = False  # that text of a pair is read first whose token ids come first (`PairTokenizer`)
@@ -117,14 +117,8 @@ class TokenizerCard:
         return (*files, SPELLING_FILE) if self.spelling else files
 
     def to_json(self, truncation: str) -> dict[str, Any]:
-        """The object of format 4, of format 7 with `spelling`, of format 8 with `sort_texts`.
-
-        Raises:
-            ArtefactError: the pad id is unknown.
-        """
-        if self.pad_id is None:
-            raise CardError("tokenizer has no pad_id; take it from tokenizer.json")
-        card = {
+        """The member `tokenizer` of a card."""
+        return {
             "kind": self.kind,
             "file": TOKENIZER_FILE,
             "vocab": VOCABULARY_FILE if VOCABULARY_FILE in self.files else None,
@@ -132,26 +126,17 @@ class TokenizerCard:
             "truncation": truncation,
             "pad_id": self.pad_id,
             "template": {name: items and list(items) for name, items in asdict(self.template).items()},
+            "spelling": SPELLING_FILE if self.spelling else None,
+            "sort_texts": self.sort_texts,
         }
-        if self.spelling or self.sort_texts:
-            card["spelling"] = SPELLING_FILE if self.spelling else None
-        if self.sort_texts:
-            card["sort_texts"] = True
-        return card
 
 
 BERT_TOKENIZER = TokenizerCard()
 
 
-def read_tokenizer(fields: Fields, version: int, truncation: str) -> TokenizerCard:
-    """The member `tokenizer` of a card, whatever its format."""
+def read_tokenizer(fields: Fields, truncation: str) -> TokenizerCard:
+    """The member `tokenizer` of a card."""
     found = fields.object("tokenizer")
-    if version < 4:
-        lowercase = found.take("lowercase", bool)  # a BERT's WordPiece
-        expected = {"vocab": VOCABULARY_FILE, "file": TOKENIZER_FILE, "truncation": "longest_first"}
-        if found.data != expected | {"lowercase": lowercase}:
-            raise fields.fault(f"tokenizer is {found.data!r:.120}, not {expected!r} with lowercase")
-        return TokenizerCard(lowercase=lowercase)
     templates = found.object("template")
     card = TokenizerCard(
         kind=found.text("kind"),
@@ -161,15 +146,13 @@ def read_tokenizer(fields: Fields, version: int, truncation: str) -> TokenizerCa
             _read_items(templates, "single"),
             None if templates.take("pair", list, type(None)) is None else _read_items(templates, "pair"),
         ),
-        spelling=version == 7 or (version > 7 and found.take("spelling", str, type(None)) is not None),
-        sort_texts=version > 7,
+        spelling=found.take("spelling", str, type(None)) is not None,
+        sort_texts=found.take("sort_texts", bool),
     )
     expected = card.to_json(truncation)
-    for name in ("file", "vocab", "truncation", *(["spelling"] if version > 4 else [])):
+    for name in ("file", "vocab", "truncation", "spelling"):
         if found.take(name, str, type(None)) != expected[name]:
             raise fields.fault(f"tokenizer {name} is {found.data[name]!r:.60}, not {expected[name]!r}")
-    if card.sort_texts and not found.take("sort_texts", bool):
-        raise fields.fault("tokenizer sort_texts is false, which format 8 is not for")
     return card
 
 
@@ -189,11 +172,9 @@ def read_embedding(fields: Fields) -> Embedding | None:
     return Embedding(found.integer("size", 1, 1 << 16), found.take("normalized", bool))
 
 
-def read_buckets(fields: Fields, version: int) -> tuple[Bucket, ...]:
-    """The member `buckets`; format 1 had only `seq_len`."""
+def read_buckets(fields: Fields) -> tuple[Bucket, ...]:
+    """The members `buckets` and `seq_len`."""
     longest = fields.integer("seq_len", *TOKENS)
-    if version == 1:
-        return (Bucket(longest),)
     entries = fields.objects("buckets", MOST_BUCKETS)
     buckets = tuple(
         Bucket(
