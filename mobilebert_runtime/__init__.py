@@ -9,13 +9,16 @@ A class for each task; `load` opens a folder with the one its card asks for.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+
     from mobilebert_runtime.artefact import load
     from mobilebert_runtime.card import ArtefactCard, Bucket, check_checksums, read_card
     from mobilebert_runtime.embedder import Embedder
-    from mobilebert_runtime.errors import ArtefactError, ToolError
+    from mobilebert_runtime.errors import ArtefactError, ToolError, UnreadableWarning
     from mobilebert_runtime.length_shift import LengthShift
     from mobilebert_runtime.matcher import Matcher
     from mobilebert_runtime.question_answerer import QuestionAnswerer
@@ -41,6 +44,7 @@ __all__ = [
     "TextClassifier",
     "TokenClassifier",
     "ToolError",
+    "UnreadableWarning",
     "check_checksums",
     "load",
     "read_card",
@@ -60,11 +64,18 @@ _MODULES = {
     "TextClassifier": "text_classifier",
     "TokenClassifier": "token_classifier",
     "ToolError": "errors",
+    "UnreadableWarning": "errors",
     "load": "artefact",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("mobilebert-runtime")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'card')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

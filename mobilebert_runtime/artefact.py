@@ -8,16 +8,16 @@ A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mobilebert_runtime.artefact_files import ArtefactFiles, read_files
 from mobilebert_runtime.backends import Backend, open_backend
 from mobilebert_runtime.card import (
     CLASSIFICATION,
@@ -27,18 +27,15 @@ from mobilebert_runtime.card import (
     QUESTION_ANSWERING,
     TOKEN_CLASSIFICATION,
     ArtefactCard,
-    check_checksums,
-    read_card,
 )
-from mobilebert_runtime.card_parts import TOKENIZER_FILE, VOCABULARY_FILE
-from mobilebert_runtime.checked import read_text
-from mobilebert_runtime.errors import ArtefactError, DataError, ModelError
+from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, VOCABULARY_FILE
+from mobilebert_runtime.checked import as_text
+from mobilebert_runtime.errors import ArtefactError, ModelError
 from mobilebert_runtime.packing import Encoded, plan
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 MOST_THREADS = 1024
-_HALF = re.compile("[\ud800-\udfff]")
 # The class of each task, and its module.
 CLASSES = {
     MATCHING: ("Matcher", "matcher"),
@@ -62,41 +59,55 @@ class ArtefactModel:
     task: ClassVar[str]
     output: ClassVar[str] = OUTPUT_NAME  # what is read of the network
 
-    def __init__(self, card: ArtefactCard, tokenizer: PairTokenizer, backend: Backend) -> None:
-        self.card = card
+    def __init__(self, files: ArtefactFiles, tokenizer: PairTokenizer, backend: Backend) -> None:
+        self.card = files.card
+        self.fingerprint = files.fingerprint  # of what makes its answers, 64 hexadecimal digits
         self.tokenizer = tokenizer
         self.backend = backend
+        self._name = files.folder.name
+
+    def __repr__(self) -> str:
+        card = self.card
+        return f"<{type(self).__name__} {self._name!r}: {card.target}, {card.quant}, {card.seq_len} tokens>"
 
     @classmethod
     def load(
-        cls: type[Model], directory: str | Path, threads: int = 1, *, public_key: str | Path | None = None
+        cls: type[Model],
+        directory: str | Path,
+        threads: int = 1,
+        *,
+        public_key: str | Path | None = None,
+        signed_since: str | None = None,
     ) -> Model:
         """Open an artefact folder, checking every file against its checksum first.
+
+        Whatever happens to the folder afterwards, the model stays what it is.
 
         Args:
             directory: the folder `mobilebert export` wrote.
             threads: CPU threads of one inference, 1 to 1024.
             public_key: minisign's, as a file or a line; the artefact must then be signed with it.
+            signed_since: a date in ISO format; the signature must not be older.
 
         Raises:
-            ArtefactError: the folder is missing, damaged or not signed, a file is not what io.json says, or
-                the artefact is for another task.
+            ArtefactError: the folder is missing, damaged or not signed as asked, a file is not what io.json
+                says, or the artefact is for another task.
+            OptionError: the key or the date is not one.
             ToolError: the runtime the model needs is not installed.
         """
+        return cls._open(read_files(directory, public_key, signed_since), threads)
+
+    @classmethod
+    def _open(cls: type[Model], files: ArtefactFiles, threads: int) -> Model:
         if not 1 <= threads <= MOST_THREADS:
             raise ArtefactError(f"threads is {threads}; give 1 to {MOST_THREADS}")
-        folder = Path(directory)
-        if public_key is not None:
-            from mobilebert_runtime.signature import verify_signature
-
-            verify_signature(folder, public_key)
-        card = read_card(folder)
+        card, folder = files.card, files.folder
         if not cls.reads(card):
             right = CLASSES[card.task][0]
             raise ArtefactError(f"{folder}: is for {card.task}; open it with {right}, not {cls.__name__}")
-        check_checksums(folder)
-        tokenizer = read_tokenizer(folder, card)
-        return cls(card, tokenizer, open_backend(folder / card.model_file, card, threads))
+        tokenizer = read_tokenizer(files)
+        model = files.contents[card.model_file]
+        return cls(files, tokenizer, open_backend(folder / card.model_file, model, card, threads))
 
     @classmethod
     def reads(cls, card: ArtefactCard) -> bool:
@@ -166,15 +177,18 @@ class ArtefactModel:
         return check_answer(found, (count, *self.card.outputs(width)[self.output][1:]))
 
 
-def load(directory: str | Path, threads: int = 1, *, public_key: str | Path | None = None) -> ArtefactModel:
+def load(
+    directory: str | Path,
+    threads: int = 1,
+    *,
+    public_key: str | Path | None = None,
+    signed_since: str | None = None,
+) -> ArtefactModel:
     """Open an artefact folder with the class of its task; as `ArtefactModel.load`."""
-    if public_key is not None:
-        from mobilebert_runtime.signature import verify_signature
-
-        verify_signature(Path(directory), public_key)
-    name, module = CLASSES[read_card(directory).task]
+    files = read_files(directory, public_key, signed_since)
+    name, module = CLASSES[files.card.task]
     chosen: type[ArtefactModel] = getattr(import_module(f"mobilebert_runtime.{module}"), name)
-    return chosen.load(directory, threads, public_key=public_key)
+    return chosen._open(files, threads)
 
 
 def check_answer(found: NDArray[np.float32], expected: tuple[int, ...]) -> NDArray[np.float32]:
@@ -188,41 +202,25 @@ def check_answer(found: NDArray[np.float32], expected: tuple[int, ...]) -> NDArr
     return found
 
 
-def check_texts(given: Sequence[Any], texts: int) -> None:
-    """Refuse what is not a list of texts, or of pairs of texts; one text alone would be read by its letters.
-
-    An iterator can be read once only. Half a surrogate pair, left of an emoji that was cut in two, is no
-    character.
-
-    Raises:
-        DataError: saying which entry is what.
-    """
-    what = "a text" if texts == 1 else "a pair of texts"
-    if isinstance(given, (str, bytes)):
-        raise DataError(f"a text was given; give a list with {what} in each entry")
-    if not (hasattr(given, "__len__") and hasattr(given, "__getitem__")):
-        raise DataError(f"a {type(given).__name__} was given; give a list with {what} in each entry")
-    for number, one in enumerate(given, 1):
-        parts = (one,) if texts == 1 else one
-        if not (
-            isinstance(parts, (tuple, list))
-            and len(parts) == texts
-            and all(isinstance(part, str) for part in parts)
-        ):
-            raise DataError(f"entry {number} is {one!r:.60}, not {what}")
-        if half := next(filter(None, map(_HALF.search, parts)), None):
-            raise DataError(
-                f"entry {number} holds half a surrogate pair, {half.group()!a}, as character "
-                f"{half.start() + 1}; give the whole text, or leave that character out"
-            )
-
-
-def read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
+def read_tokenizer(files: ArtefactFiles) -> PairTokenizer:
     """The artefact's tokenizer, which must be what the card says of it; `ArtefactError` where it is not."""
-    path, said = folder / TOKENIZER_FILE, card.tokenizer
+    path, said = files.folder / TOKENIZER_FILE, files.card.tokenizer
+
+    def text(name: str) -> str:
+        return as_text(files.contents[name], files.folder / name)
+
     try:
-        spelling = SpellingCorrector.load(folder) if said.spelling else None
-        tokenizer = PairTokenizer.read(path, said.pad_id, None, spelling, sort_texts=said.sort_texts)
+        spelling = None
+        if said.spelling:
+            spelling = SpellingCorrector.parse(text(SPELLING_FILE), files.folder / SPELLING_FILE)
+        tokenizer = PairTokenizer.read(
+            path,
+            said.pad_id,
+            None,
+            spelling,
+            sort_texts=said.sort_texts,
+            content=files.contents[TOKENIZER_FILE],
+        )
         template = tokenizer.template
     except ModelError as error:
         raise ArtefactError(str(error)) from None
@@ -234,7 +232,7 @@ def read_tokenizer(folder: Path, card: ArtefactCard) -> PairTokenizer:
     if template.single != said.template.single or said.template.pair not in (None, template.pair):
         raise ArtefactError(f"{path}: its template is not that of io.json; export the artefact again")
     if VOCABULARY_FILE in said.files:
-        entries = read_text(folder / VOCABULARY_FILE).split("\n")
+        entries = text(VOCABULARY_FILE).split("\n")
         if tokenizer.vocabulary() != {
             token: i for i, token in enumerate(entries[:-1] if not entries[-1] else entries)
         }:

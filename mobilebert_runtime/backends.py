@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from mobilebert_runtime.card import (
     TOKENS_AXIS,
     ArtefactCard,
 )
+from mobilebert_runtime.engine import Engine
 from mobilebert_runtime.errors import ArtefactError, ToolError
 from mobilebert_runtime.packing import PackedShape
 
@@ -36,6 +36,8 @@ TFLITE_RUNTIMES = {
 }
 
 
+# How an .onnx file names another that holds a tensor's values: a StringStringEntryProto, key "location".
+_EXTERNAL = b"\n\x08location\x12"
 # Inputs in one call of a file that takes several: more save no time, and hold more memory. Measured for the
 # shipped int8 artefact, ms an input of 32 tokens: 1.61 alone, 1.25 of two, 1.14 of four, 1.11 of eight.
 MOST_ROWS = 8
@@ -67,15 +69,21 @@ class PackedGraph:
     run: Callable[[Mapping[str, NDArray[np.int32]]], Mapping[str, NDArray[np.float32]]]
 
 
-def open_backend(model: Path, card: ArtefactCard, threads: int) -> Backend:
-    """Load a model file and check that it has exactly the inputs and outputs io.json names.
+def open_backend(model: Path, content: bytes, card: ArtefactCard, threads: int) -> Backend:
+    """Load a model and check that it has exactly the inputs and outputs io.json names.
+
+    Args:
+        model: the file, for messages.
+        content: its bytes; what becomes of the file makes no difference.
+        card: of the artefact.
+        threads: of one inference.
 
     Raises:
         ArtefactError: the runtime refuses the file, or names, types or shapes differ from io.json.
         ToolError: no runtime for this target is installed.
     """
     opened = _open_tflite if card.target == "tflite" else _open_onnx
-    backend, specs = opened(model, card, threads)
+    backend, specs = opened(model, content, card, threads)
     for bucket, (inputs, outputs) in zip(card.buckets, specs):
         expected_inputs: TensorSpecs = dict.fromkeys(card.inputs, ("int32", (1, bucket.seq_len)))
         expected_outputs: TensorSpecs = {
@@ -101,62 +109,66 @@ BucketSpecs = list[tuple[TensorSpecs, TensorSpecs]]
 
 class _TfliteBackend:
     most_rows = 1  # the graphs have static shapes
-    packed: PackedGraph | None = None
 
-    def __init__(self, name: str, runners: Mapping[int, Any]) -> None:
+    def __init__(self, name: str, engine: Engine, packed: PackedShape | None) -> None:
         self.name = name
-        self.runners = runners  # by sequence length
-        # An interpreter has one set of tensors: a second thread would overwrite the first one's inputs.
-        self.lock = threading.Lock()
+        self.engine = engine  # opens the runners: by sequence length, and that of the packed graph
+        self.packed: PackedGraph | None = None
+        if packed is not None:
+            # Not by a method of its own: a backend that held itself would outlive its last user.
+            self.packed = PackedGraph(packed, partial(_call, name, engine, PACKED_SIGNATURE))
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
-        return _call(self.name, self.lock, self.runners[inputs[INPUT_NAMES[0]].shape[1]], inputs)
+        return _call(self.name, self.engine, inputs[INPUT_NAMES[0]].shape[1], inputs)
 
 
 def _call(
-    name: str, lock: threading.Lock, runner: Any, inputs: Mapping[str, NDArray[np.int32]]
+    name: str, engine: Engine, graph: int | str, inputs: Mapping[str, NDArray[np.int32]]
 ) -> Mapping[str, NDArray[np.float32]]:
-    """One inference of an interpreter. No method: a backend that held itself would outlive its last user."""
+    """One inference; an interpreter has one set of tensors, which a second thread would overwrite."""
     try:
-        with lock:
-            return runner(**inputs)
+        with engine.alone() as runners:
+            return runners[graph](**inputs)
     except (ValueError, RuntimeError) as error:
+        if isinstance(error, ToolError):
+            raise
         raise _failed(name, error) from None
 
 
-def _open_tflite(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
+def _open_tflite(
+    model: Path, content: bytes, card: ArtefactCard, threads: int
+) -> tuple[Backend, BucketSpecs]:
     module, package = _first_installed(TFLITE_RUNTIMES, model)
     if package == "tflite-runtime":
         _require_version(package, card.minimum_runtime.get("tflite", "0"), "ai-edge-litert")
+
+    def open_runners() -> dict[int | str, Any]:
+        interpreter = module.Interpreter(model_content=content, num_threads=threads)
+        interpreter.allocate_tensors()
+        runners: dict[int | str, Any] = {
+            bucket.seq_len: interpreter.get_signature_runner(bucket.signature) for bucket in card.buckets
+        }
+        if PACKED_SIGNATURE in interpreter.get_signature_list():
+            runners[PACKED_SIGNATURE] = interpreter.get_signature_runner(PACKED_SIGNATURE)
+        return runners
 
     def specs(details: Mapping[str, Any]) -> TensorSpecs:
         return {name: (np.dtype(d["dtype"]).name, tuple(map(int, d["shape"]))) for name, d in details.items()}
 
     try:
-        interpreter = module.Interpreter(model_path=str(model), num_threads=threads)
-        interpreter.allocate_tensors()
-        runners = {
-            bucket.seq_len: interpreter.get_signature_runner(bucket.signature) for bucket in card.buckets
-        }
-        found = [
-            (specs(run.get_input_details()), specs(run.get_output_details())) for run in runners.values()
-        ]
-        packed_runner = None
-        if PACKED_SIGNATURE in interpreter.get_signature_list():
-            packed_runner = interpreter.get_signature_runner(PACKED_SIGNATURE)
-            packed_specs = (
-                specs(packed_runner.get_input_details()),
-                specs(packed_runner.get_output_details()),
-            )
+        engine = Engine(open_runners)
+        with engine.alone() as runners:
+            found = {
+                graph: (specs(run.get_input_details()), specs(run.get_output_details()))
+                for graph, run in runners.items()
+            }
     except Exception as error:  # a damaged file fails in as many ways as it has fields
         raise ArtefactError(
             f"{model}: {package} refuses it ({_first_line(error)}); export it again"
         ) from error
-    backend = _TfliteBackend(package, runners)
-    if packed_runner is not None:
-        shape = _packed_shape(model, card, *packed_specs)
-        backend.packed = PackedGraph(shape, partial(_call, package, backend.lock, packed_runner))
-    return backend, found
+    packed = found.pop(PACKED_SIGNATURE, None)
+    shape = None if packed is None else _packed_shape(model, card, *packed)
+    return _TfliteBackend(package, engine, shape), list(found.values())
 
 
 def _packed_shape(model: Path, card: ArtefactCard, inputs: TensorSpecs, outputs: TensorSpecs) -> PackedShape:
@@ -178,8 +190,9 @@ class _OnnxBackend:
     name = "onnxruntime"
     packed: PackedGraph | None = None  # inputs of like length run together instead
 
-    def __init__(self, session: Any) -> None:
-        self.session = session
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine  # opens the session
+        session = engine.get()
         # Files of one sequence length have static shapes.
         free = all(argument.shape[:1] == [BATCH_AXIS] for argument in session.get_inputs())
         self.most_rows = MOST_ROWS if free else 1
@@ -187,17 +200,21 @@ class _OnnxBackend:
 
     def run(self, inputs: Mapping[str, NDArray[np.int32]]) -> Mapping[str, NDArray[np.float32]]:
         try:
-            return dict(zip(self.outputs, self.session.run(self.outputs, dict(inputs))))
+            return dict(zip(self.outputs, self.engine.get().run(self.outputs, dict(inputs))))
         except Exception as error:  # its exceptions share no public base class
             raise _failed(self.name, error) from error
 
 
-def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
+def _open_onnx(model: Path, content: bytes, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
+    if _EXTERNAL in content:
+        raise ArtefactError(f"{model}: keeps weights in another file, which has no checksum; export it again")
     onnxruntime, package = _first_installed({"onnxruntime": "onnxruntime"}, model)
     _require_version(package, card.minimum_runtime.get("onnxruntime", "0"), package)
     options = onnx_options(onnxruntime, threads)
     try:
-        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        engine = Engine(
+            lambda: onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        )
     except Exception as error:  # its exceptions share no public base class
         raise ArtefactError(
             f"{model}: onnxruntime refuses it ({_first_line(error)}); export it again"
@@ -214,7 +231,8 @@ def _open_onnx(model: Path, card: ArtefactCard, threads: int) -> tuple[Backend, 
             for arg in arguments
         }
 
-    return _OnnxBackend(session), [
+    session = engine.get()
+    return _OnnxBackend(engine), [
         (specs(session.get_inputs(), bucket.seq_len), specs(session.get_outputs(), bucket.seq_len))
         for bucket in card.buckets
     ]

@@ -32,15 +32,14 @@ from mobilebert_runtime.card_parts import (
     read_tokenizer,
     read_versions,
 )
-from mobilebert_runtime.checked import Fields, check_file, read_json, read_text, there
+from mobilebert_runtime.checked import Fields, as_json, read_json, there
+from mobilebert_runtime.checksums import LONGEST_NAME, Checksums
 from mobilebert_runtime.errors import ArtefactError
-from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.length_shift import LengthShift
 
 # A reader of another format would give other scores, so a card of another format is refused.
 FORMAT = 1
 CARD_FILE = "io.json"
-CHECKSUM_FILE = "SHA256SUMS"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
 INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
@@ -52,7 +51,6 @@ PACKED_SIGNATURE = "packed"
 TOKENS_AXIS, BATCH_AXIS = "tokens", "batch"
 MOST_LABELS = 1000
 TEMPERATURES = (1e-3, 1e3)  # `mobilebert calibrate` looks no further
-LONGEST_NAME = 255
 MATCHING, EMBEDDING = "text-matching", "sentence-embedding"
 CLASSIFICATION, TOKEN_CLASSIFICATION = "text-classification", "token-classification"
 QUESTION_ANSWERING = "question-answering"
@@ -299,6 +297,12 @@ def _read_decision(fields: Fields) -> dict[str, Any]:
 
 def read_card(directory: str | Path) -> ArtefactCard:
     """io.json of an artefact folder; raises `ArtefactError`."""
+    path = require_folder(directory) / CARD_FILE
+    return ArtefactCard.from_json(read_json(path), path)
+
+
+def require_folder(directory: str | Path) -> Path:
+    """The folder, if there is one that holds a card; raises `ArtefactError`."""
     folder = Path(directory)
     if not (there(folder) and folder.is_dir()):
         name = str(folder) if len(str(folder)) <= LONGEST_NAME else f"{str(folder)[:LONGEST_NAME]}…"
@@ -307,7 +311,7 @@ def read_card(directory: str | Path) -> ArtefactCard:
         )
     if not there(folder / CARD_FILE):
         raise ArtefactError(f"{folder}: no {CARD_FILE} in it, so it is not an artefact folder")
-    return ArtefactCard.from_json(read_json(folder / CARD_FILE), folder / CARD_FILE)
+    return folder
 
 
 def read_recipe(directory: str | Path) -> dict[str, Any]:
@@ -329,28 +333,9 @@ def check_checksums(directory: str | Path) -> None:
         ArtefactError: a file is missing, was changed or cut short, or SHA256SUMS itself is missing or
             does not cover the artefact's own files.
     """
-    check_sums(Path(directory), read_card(directory).files)
-
-
-def check_sums(folder: Path, needed: set[str]) -> None:
-    """Compare every file that SHA256SUMS lists with it; raises `ArtefactError`, as `check_checksums`."""
-    sums = folder / CHECKSUM_FILE
-    listed = {
-        name: digest for digest, _, name in (line.partition("  ") for line in read_text(sums).split("\n"))
-    }
-    listed.pop("", None)
-    if missing := sorted(needed - listed.keys()):
-        raise ArtefactError(f"{sums}: does not list {missing[0]}; export the artefact again")
-    for name, expected in listed.items():
-        if len(name) > LONGEST_NAME or name != Path(name).name or not name.isprintable():
-            raise ArtefactError(f"{sums}: {name!r:.60} is not a file name; export the artefact again")
-        path = folder / name
-        check_file(path)
-        try:
-            found = file_sha256(path)
-        except OSError as error:
-            raise ArtefactError(f"{path}: can't be read ({error}); export the artefact again") from None
-        if found != expected:
-            raise ArtefactError(
-                f"{path}: damaged (its SHA-256 is not the one in {CHECKSUM_FILE}); export it again"
-            )
+    folder = require_folder(directory)
+    sums = Checksums(folder)
+    card = as_json(sums.read(CARD_FILE), folder / CARD_FILE)
+    sums.require(ArtefactCard.from_json(card, folder / CARD_FILE).files)
+    for name in sums.digests.keys() - {CARD_FILE}:
+        sums.check(name)

@@ -56,26 +56,43 @@ def check_file(path: Path) -> None:
         )
 
 
-def read_text(path: Path) -> str:
-    """A UTF-8 file, as `check_file` allows it, with its ends of lines as they are."""
+def read_bytes(path: Path) -> bytes:
+    """A file, as `check_file` allows it."""
     check_file(path)
     try:
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return path.read_bytes()
+    except OSError as error:
+        raise ArtefactError(f"{path}: can't be read ({error}); export the artefact again") from None
+
+
+def read_text(path: Path) -> str:
+    """A UTF-8 file, as `check_file` allows it, with its ends of lines as they are."""
+    return as_text(read_bytes(path), path)
+
+
+def as_text(content: bytes, path: Path) -> str:
+    """The content of a UTF-8 file; the path is for what is said."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
         raise ArtefactError(f"{path}: can't be read ({error}); export the artefact again") from None
 
 
 def read_json(path: Path) -> Any:
     """A JSON file; NaN and Infinity, which JSON does not have, are refused."""
+    return as_json(read_bytes(path), path)
+
+
+def as_json(content: bytes, path: Path) -> Any:
+    """The content of a JSON file, as `read_json`; the path is for what is said."""
 
     def constant(name: str) -> None:
         raise ValueError(f"{name} is not JSON")
 
+    text = as_text(content, path)
     try:
-        return json.loads(read_text(path), parse_constant=constant)
+        return json.loads(text, parse_constant=constant)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, ArtefactError):
-            raise
         raise ArtefactError(f"{path}: can't be read as JSON ({error}); export the artefact again") from None
 
 

@@ -1,22 +1,26 @@
 """Texts as vectors, and the search for the texts of an index that lie nearest.
 
 embedder = Embedder.load("artefacts/minilm-int8")
-index = Index.build(embedder.embed(texts), texts)
+index = embedder.index(texts)
 embedder.search("How old is the Moon?", index, top_k=3)   # → [Hit(place=17, score=0.83, text="…"), …]
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.artefact import ArtefactModel, check_texts
+from mobilebert_runtime.artefact import ArtefactModel
 from mobilebert_runtime.card import EMBEDDING, EMBEDDING_NAME, ArtefactCard
-from mobilebert_runtime.errors import ArtefactError
+from mobilebert_runtime.errors import ArtefactError, UnreadableWarning
 from mobilebert_runtime.results import Hit
+from mobilebert_runtime.texts import as_text, as_texts, read_as_one
 from mobilebert_runtime.vector_index import Index
+
+SAME = 0.99  # less than the cosine of any vector with itself after it was rounded to a byte a number
 
 
 class Embedder(ArtefactModel):
@@ -38,21 +42,63 @@ class Embedder(ArtefactModel):
         """D, the length of a vector."""
         return self.card.outputs(self.card.seq_len)[EMBEDDING_NAME][1]
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Iterable[str]) -> NDArray[np.float32]:
         """A vector of each text, float32 (N, D); a text that is longer than `seq_len` is truncated."""
-        check_texts(texts, 1)
-        rows = self.run_rows(self.tokenizer.ids(texts, self.card.seq_len))
-        return np.stack(rows) if rows else np.zeros((0, self.size), np.float32)
+        return self._embed(as_texts(texts, 1))
+
+    def encode(
+        self, sentences: str | Iterable[str], *, normalize_embeddings: bool = False
+    ) -> NDArray[np.float32]:
+        """As `embed`, by the name and with the arguments that sentence-transformers has for it.
+
+        Args:
+            sentences: one text, or several.
+            normalize_embeddings: makes vectors of length 1.
+
+        Returns:
+            Float32 (D,) of one text, (N, D) of several.
+        """
+        one = isinstance(sentences, str)
+        vectors = self.embed([sentences] if isinstance(sentences, str) else sentences)
+        if normalize_embeddings:
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+        return vectors[0] if one else vectors
+
+    def index(self, texts: Iterable[str], kind: str = "int8") -> Index:
+        """An index of texts for `search`, "int8" or "float16"; it knows what made it."""
+        listed = as_texts(texts, 1)
+        return Index.build(self._embed(listed), listed, kind, self.fingerprint)
 
     def search(self, query: str, index: Index, top_k: int = 10) -> list[Hit]:
         """The texts of the index with the highest cosine to the query, the highest first.
 
+        Warns:
+            UnreadableWarning: a text of the index is another than the query, and the network can't tell.
+
         Raises:
-            ArtefactError: the vectors of the index have another length.
+            ArtefactError: the index was made by another artefact, or does not say by which.
         """
-        if index.size != self.size:
-            raise ArtefactError(
-                f"the index holds vectors of {index.size} numbers, this network's have {self.size}; "
-                "build it with this artefact"
+        if index.encoder != self.fingerprint:
+            made = (
+                "by another artefact" if index.encoder else "without Embedder.index, by what it does not say"
             )
-        return index.nearest(self.embed([query])[0], top_k)
+            raise ArtefactError(
+                f"the index was made {made}, so its cosines mean nothing here; build it again"
+            )
+        text = as_text(query, "query")
+        hits = index.nearest(self._embed([text])[0], top_k)
+        alike = [hit for hit in hits if hit.score > SAME and not read_as_one(hit.text, text)]
+        mine, *theirs = self.tokenizer.ids([text, *(hit.text for hit in alike)], self.card.seq_len)
+        for hit in (hit for hit, ids in zip(alike, theirs) if ids == mine):
+            warnings.warn(
+                f"the network reads {text!r:.60} and {hit.text!r:.60} as the same tokens; their cosine says "
+                "nothing",
+                UnreadableWarning,
+                stacklevel=2,
+            )
+        return hits
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = self.run_rows(self.tokenizer.ids(texts, self.card.seq_len))
+        return np.stack(rows) if rows else np.zeros((0, self.size), np.float32)

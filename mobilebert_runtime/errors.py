@@ -46,6 +46,10 @@ class ToolError(UserError):
     """A runtime, program or package that is missing, damaged, or not for this machine."""
 
 
+class UnreadableWarning(UserWarning):
+    """Two different texts are the same tokens, by characters that are no tokens or beyond what is read."""
+
+
 class CheckError(Exception):
     """The work was done, and its result is not good enough, or a machine failed at it. The exit code is 1."""
 

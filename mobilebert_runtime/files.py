@@ -6,15 +6,20 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import socket
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mobilebert_runtime.errors import OutputError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,16 +43,22 @@ def check_output(out: Path, *, force: bool) -> None:
 def replacing(out: Path, *, force: bool) -> Iterator[Path]:
     """A temporary name beside `out` to write to; renamed to `out` at the end, deleted on an exception.
 
+    Each writer has a name of its own, so that of two at once the later one wins, whole. What a killed process
+    left is cleared first.
+
     Raises:
         OutputError: as `check_output`.
     """
     check_output(out, force=force)
-    partial = out.with_name(f".{out.name}.partial")
-    try:
-        yield partial
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
+    _clear_stale(out)
+    with _held(out, "partial", lambda path: path.touch(exist_ok=False)) as partial:
+        try:
+            yield partial
+            _to_disk(partial)
+            partial.replace(out)
+            _to_disk(out.parent)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def save_array(path: Path, values: NDArray[Any]) -> None:
@@ -64,64 +75,129 @@ def replacing_folder(out: Path) -> Iterator[Path]:
 
     On any exception it is deleted and `out` is as it was. An old folder is moved aside and deleted only when
     the new one is in place. What a killed process of this machine left beside `out` is cleared first.
+
+    Raises:
+        OutputError: `out` is a mount point, which no other folder can take the place of.
     """
     out = out.absolute()
+    refuse_mount_point(out)
     made = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
     out.parent.mkdir(parents=True, exist_ok=True)
     _clear_stale(out)
-    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.building-{_owner()}-", dir=out.parent))
     try:
-        building.chmod(0o755)  # mkdtemp makes it private
-        yield building
-        _swap(building, out)
+        with _held(out, "building", Path.mkdir) as building:
+            try:
+                yield building
+                for path in (*building.rglob("*"), building):
+                    _to_disk(path)
+                _swap(building, out)
+                _to_disk(out.parent)
+            finally:
+                shutil.rmtree(building, ignore_errors=True)
     except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
         for folder in made:  # deepest first; one that somebody else has filled meanwhile stays
             with suppress(OSError):
                 folder.rmdir()
         raise
 
 
-def _owner() -> str:
-    return f"{socket.gethostname()}-{os.getpid()}"
+def refuse_mount_point(out: Path) -> None:
+    """Raise `OutputError` where nothing else can take the place of a folder: something is mounted there."""
+    mounted = os.path.ismount(out)
+    with suppress(OSError):  # elsewhere than on Linux, which also lists a folder mounted from the same disk
+        listed = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        points = {line.split(" ")[4] for line in listed.splitlines()}
+        mounted = mounted or str(out.absolute()).replace("\\", r"\134").replace(" ", r"\040") in points
+    if mounted:
+        raise OutputError(f"{out}: is a mount point, which can't be replaced; give a folder inside it")
+
+
+@contextmanager
+def _held(out: Path, kind: str, make: Callable[[Path], None]) -> Iterator[Path]:
+    """A new temporary file or folder beside `out`, locked for as long as this process works on it.
+
+    The lock is the system's: it holds across containers, and ends with the process however that ends.
+    """
+    for _ in range(3):
+        path = out.with_name(f"{_prefix(out)}{secrets.token_hex(4)}.{kind}")
+        make(path)
+        held = _lock(path)
+        if held is not None and path.exists():
+            break  # else another writer took it for one that was left behind, or nothing can be locked here
+    try:
+        yield path
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def _lock(path: Path) -> int | None:
+    """Lock a file or folder: a descriptor to be closed; None where it is locked, gone, or can't be locked."""
+    if fcntl is None:
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _prefix(out: Path) -> str:
+    """Of temporary names: with the machine's, for a lock may not be seen from another."""
+    return f".{out.name}.{socket.gethostname()}-"
 
 
 def _swap(building: Path, out: Path) -> None:
     if not out.exists():
         building.rename(out)
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.old-{_owner()}-", dir=out.parent))
-    try:
-        out.rename(aside / out.name)
-        building.rename(out)
-    finally:  # also where Ctrl-C or SIGTERM comes in between
-        if not out.exists():
-            (aside / out.name).rename(out)
-        shutil.rmtree(aside)
+    with _held(out, "old", Path.mkdir) as aside:
+        try:
+            out.rename(aside / out.name)
+            building.rename(out)
+        finally:  # also where Ctrl-C or SIGTERM comes in between
+            if not out.exists():
+                (aside / out.name).rename(out)
+            shutil.rmtree(aside)
 
 
 def _clear_stale(out: Path) -> None:
     """Remove what dead processes left beside `out`; an old folder that lost its place gets it back."""
-    pattern = re.compile(
-        rf"\.{re.escape(out.name)}\.(building|old)-{re.escape(socket.gethostname())}-(\d+)-\w+"
-    )
+    pattern = re.compile(rf"{re.escape(_prefix(out))}[0-9a-f]{{8}}\.(building|old|partial)")
     for path in out.parent.iterdir():
         found = pattern.fullmatch(path.name)
-        if found is None or _alive(int(found[2])):
+        held = _lock(path) if found else None
+        if found is None or held is None:
             continue
         if found[1] == "old" and (path / out.name).exists() and not out.exists():
             (path / out.name).rename(out)
-        shutil.rmtree(path, ignore_errors=True)
+        if found[1] == "partial":
+            path.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+        os.close(held)
 
 
-def _alive(process: int) -> bool:
+def _to_disk(path: Path) -> None:
+    """Wait until a file or the names in a folder would survive a loss of power, where the system can."""
+    if path.is_dir():
+        with suppress(OSError):  # not every system can
+            _sync(path)
+    elif path.is_file():
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_json(path: Path, values: Any) -> None:
@@ -131,7 +207,8 @@ def write_json(path: Path, values: Any) -> None:
 
 
 def refuse_finished(directory: Path, *, force: bool) -> None:
-    """Raise `OutputError` where a finished result lies that may not be replaced."""
+    """Raise `OutputError` where a finished result lies that may not be replaced, or something is mounted."""
+    refuse_mount_point(directory)
     if directory.exists() and not force:
         raise OutputError(f"{directory}: exists; choose another name").or_with("replace it", "--force")
 

@@ -7,15 +7,19 @@ matcher.rank("How old is the Moon?", ["What is the age of the Moon?", "How far i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.artefact import ArtefactModel, check_texts
+from mobilebert_runtime.artefact import ArtefactModel
 from mobilebert_runtime.card import MATCHING, ArtefactCard
-from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.errors import DataError, UnreadableWarning
+from mobilebert_runtime.packing import Encoded
 from mobilebert_runtime.results import Hit
+from mobilebert_runtime.texts import as_text, as_texts, refuse_empty
 
 
 class Matcher(ArtefactModel):
@@ -23,7 +27,7 @@ class Matcher(ArtefactModel):
 
     task = MATCHING
 
-    def score(self, pairs: Sequence[tuple[str, str]], *, symmetric: bool = False) -> NDArray[np.float32]:
+    def score(self, pairs: Iterable[tuple[str, str]], *, symmetric: bool = False) -> NDArray[np.float32]:
         """Score of each pair, float32 (N,): the probability of the positive label, in [0, 1].
 
         The score of a network for regression is its value itself.
@@ -33,16 +37,39 @@ class Matcher(ArtefactModel):
         at up to twice the time. Where the card is `symmetric` it is the score of the order in which the texts
         sort, at no more time: both orders of an embedding matcher agree up to float rounding, but where an
         odd token of two long texts of equal length is cut.
+
+        Where two different texts are the same tokens (`unreadable`), the score stays below the threshold.
+
+        Warns:
+            UnreadableWarning: naming the first such pair.
+
+        Raises:
+            DataError: an entry is no pair of texts, or one of them is empty.
         """
-        check_texts(pairs, 2)
-        shift = self.card.shift(pairs)  # the same for both orders
-        if symmetric and self.card.symmetric:
-            pairs, symmetric = [(min(pair), max(pair)) for pair in pairs], False
-        if not symmetric:
-            return positive_probability(self.logits(pairs), self.card, shift)
-        both = self.logits([order for a, b in pairs for order in ((a, b), (b, a))])
-        forward, backward = (positive_probability(both[i::2], self.card, shift) for i in (0, 1))
-        return np.float32(0.5) * (forward + backward)
+        return self._score(as_texts(pairs, 2), symmetric=symmetric)
+
+    def predict(self, sentences: Any) -> Any:
+        """As `score`, by the name that sentence-transformers has for it.
+
+        Args:
+            sentences: one pair of texts, or several pairs.
+
+        Returns:
+            Float32: a number for one pair, (N,) for several.
+        """
+        one = isinstance(sentences, (tuple, list)) and any(isinstance(part, str) for part in sentences)
+        scores = self._score(as_texts([tuple(sentences)] if one else sentences, 2))
+        return scores[0] if one else scores
+
+    def unreadable(self, pairs: Iterable[tuple[str, str]]) -> NDArray[np.bool_]:
+        """Which pairs are two different texts that give the network the same tokens, bool (N,).
+
+        Their characters are not in the vocabulary (emoji, another script), or they begin alike and are too
+        long. Texts that differ in case, accents or white space alone are not meant: many tokenizers drop
+        those by design.
+        """
+        listed = as_texts(pairs, 2)
+        return self._unreadable(listed, self._rows(listed))
 
     def label(self, score: float) -> str:
         """The positive label at and above the threshold; below it the other of two labels, else "not …"."""
@@ -51,37 +78,79 @@ class Matcher(ArtefactModel):
             return positive
         return self.card.labels[1 - self.card.positive] if len(self.card.labels) == 2 else f"not {positive}"
 
-    def rank(self, query: str, texts: Sequence[str], top_k: int | None = None) -> list[Hit]:
+    def rank(self, query: str, texts: Iterable[str], top_k: int | None = None) -> list[Hit]:
         """The texts that match the query best, best first; all of them without `top_k`.
 
         Raises:
             DataError: `top_k` is less than 1, or what is given is no text and no list of texts.
         """
         if top_k is not None and top_k < 1:
-            raise DataError(f"the {top_k} best texts can't be; give 1 or more")
-        check_texts([query], 1)
-        check_texts(texts, 1)
-        scores = self.score([(query, text) for text in texts])
+            raise DataError(f"top_k is {top_k}; give 1 or more")
+        asked, listed = as_text(query, "query"), as_texts(texts, 1)
+        scores = self._score([(asked, text) for text in listed])
         order = np.argsort(-scores, kind="stable")[:top_k]
-        return [Hit(int(i), float(scores[i]), texts[i]) for i in order]
+        return [Hit(int(i), float(scores[i]), listed[i]) for i in order]
 
-    def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+    def logits(self, pairs: Iterable[tuple[str, str]]) -> NDArray[np.float32]:
         """Raw logits, float32 (N, labels), columns in the order of `card.labels`.
 
         Each pair runs in the smallest bucket that holds it; where the file has a graph for it, pairs with the
         same first text run together, with the same logits up to float rounding.
         """
-        check_texts(pairs, 2)
-        rows = self.tokenizer.ids(pairs, self.card.seq_len)
+        return self._logits(self._rows(as_texts(pairs, 2)))
+
+    def logits_of(self, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
+        """Logits of encoded pairs: int32 (N, S) by input name, S a bucket → float32 (N, labels)."""
+        return self.outputs_of(encoded)
+
+    def _score(self, pairs: Sequence[tuple[str, str]], *, symmetric: bool = False) -> NDArray[np.float32]:
+        shift = self.card.shift(pairs)  # the same for both orders
+        if symmetric and self.card.symmetric:
+            pairs, symmetric = [(min(pair), max(pair)) for pair in pairs], False
+        step = 2 if symmetric else 1
+        rows = self._rows([order for a, b in pairs for order in ((a, b), (b, a))[:step]])
+        logits = self._logits(rows)
+        scores = positive_probability(logits[::step], self.card, shift)
+        if symmetric:
+            scores = np.float32(0.5) * (scores + positive_probability(logits[1::2], self.card, shift))
+        return self._kept_apart(scores, pairs, rows[::step])
+
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        refuse_empty(pairs)
+        return self.tokenizer.ids(pairs, self.card.seq_len)
+
+    def _logits(self, rows: Sequence[Encoded]) -> NDArray[np.float32]:
         found = self.run_packed(rows)
         rest = [place for place in range(len(rows)) if place not in found]
         found.update(zip(rest, self.run_rows([rows[place] for place in rest])))
         labels = len(self.card.labels)
         return np.array([found[place] for place in range(len(rows))], np.float32).reshape(-1, labels)
 
-    def logits_of(self, encoded: Mapping[str, NDArray[np.int32]]) -> NDArray[np.float32]:
-        """Logits of encoded pairs: int32 (N, S) by input name, S a bucket → float32 (N, labels)."""
-        return self.outputs_of(encoded)
+    def _unreadable(self, pairs: Sequence[tuple[str, str]], rows: Sequence[Encoded]) -> NDArray[np.bool_]:
+        seq_len = self.card.seq_len
+        return np.array(
+            [self.tokenizer.confuses(pair, ids, seq_len) for pair, (ids, _) in zip(pairs, rows)], np.bool_
+        )
+
+    def _kept_apart(
+        self, scores: NDArray[np.float32], pairs: Sequence[tuple[str, str]], rows: Sequence[Encoded]
+    ) -> NDArray[np.float32]:
+        """Scores, below the threshold where the network can't tell two texts apart."""
+        alike = self._unreadable(pairs, rows)
+        if not alike.any():
+            return scores
+        first = int(alike.argmax())
+        warnings.warn(
+            f"entry {first + 1}: {pairs[first]!r:.120} are the same tokens to the network: the vocabulary "
+            f"lacks what they differ in, or they differ beyond {self.card.seq_len} tokens; its score is kept "
+            f"below the threshold (pairs of this kind: {int(alike.sum())})",
+            UnreadableWarning,
+            stacklevel=4,
+        )
+        below = np.float32(self.card.threshold)
+        while float(below) >= self.card.threshold:
+            below = np.nextafter(below, np.float32(-np.inf))
+        return np.where(alike, np.minimum(scores, below), scores)
 
 
 def positive_probability(

@@ -7,16 +7,17 @@ reader.answer([("Who was born in London?", "Ada Lovelace was born in London.")])
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.artefact import ArtefactModel, check_texts
+from mobilebert_runtime.artefact import ArtefactModel
 from mobilebert_runtime.card import QUESTION_ANSWERING
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.results import Answer
 from mobilebert_runtime.template import Window
+from mobilebert_runtime.texts import as_text, as_texts
 
 LONGEST_ANSWER = 15  # tokens; of transformers' pipeline
 
@@ -33,7 +34,7 @@ class QuestionAnswerer(ArtefactModel):
     task = QUESTION_ANSWERING
 
     def answer(
-        self, pairs: Sequence[tuple[str, str]], *, longest: int = LONGEST_ANSWER, may_be_none: bool = False
+        self, pairs: Iterable[tuple[str, str]], *, longest: int = LONGEST_ANSWER, may_be_none: bool = False
     ) -> list[Answer]:
         """The best answer to each question.
 
@@ -45,10 +46,9 @@ class QuestionAnswerer(ArtefactModel):
         Raises:
             DataError: a question leaves no room for its context, or a context is empty.
         """
-        check_texts(pairs, 2)
         return [
             self.answers(question, context, 1, longest=longest, may_be_none=may_be_none)[0]
-            for question, context in pairs
+            for question, context in as_texts(pairs, 2)
         ]
 
     def answers(
@@ -61,9 +61,9 @@ class QuestionAnswerer(ArtefactModel):
         may_be_none: bool = False,
     ) -> list[Answer]:
         """The best answers to one question, the best first, no two of the same characters; as `answer`."""
-        check_texts([(question, context)], 2)
+        question, context = as_text(question, "question"), as_text(context, "context")
         if top_k < 1 or longest < 1:
-            raise DataError(f"{top_k} answers of up to {longest} tokens can't be; give 1 or more of each")
+            raise DataError(f"top_k is {top_k} and longest {longest}; give 1 or more of each")
         windows = self.tokenizer.windows(question, context, self.card.seq_len, int(self.card.stride or 0))
         if not windows[0].spans:
             raise DataError(f"the context {context!r:.60} has no words; give the text that holds the answer")

@@ -83,13 +83,18 @@ class SpellingCorrector:
 
     @classmethod
     def load(cls, directory: str | Path) -> SpellingCorrector:
-        """Read spelling.txt of a model directory or an artefact: a word a line, the most frequent first.
+        """Read spelling.txt of a model directory: a word a line, the most frequent first.
 
         Raises:
             ArtefactError: the file is missing or damaged.
         """
         path = Path(directory) / SPELLING_FILE
-        lines = read_text(path).split("\n")
+        return cls.parse(read_text(path), path)
+
+    @classmethod
+    def parse(cls, text: str, path: Path) -> SpellingCorrector:
+        """As `load`, of the file's text; the path is for what is said."""
+        lines = text.split("\n")
         if lines.pop() or not 1 <= len(lines) <= MOST_WORDS:
             raise ArtefactError(f"{path}: expected 1 to {MOST_WORDS:,} lines, each with an end")
         seen: set[str] = set()

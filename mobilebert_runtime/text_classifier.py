@@ -6,14 +6,15 @@ classifier.classify(["The match ended in a draw."])   # → [{"sport": 0.97, "po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.artefact import ArtefactModel, check_texts
+from mobilebert_runtime.artefact import ArtefactModel
 from mobilebert_runtime.card import CLASSIFICATION
+from mobilebert_runtime.texts import as_texts
 
 
 class TextClassifier(ArtefactModel):
@@ -21,7 +22,7 @@ class TextClassifier(ArtefactModel):
 
     task = CLASSIFICATION
 
-    def classify(self, texts: Sequence[Any]) -> list[dict[str, float]]:
+    def classify(self, texts: Iterable[Any]) -> list[dict[str, float]]:
         """Scores of the labels by name, the highest first.
 
         Args:
@@ -37,14 +38,14 @@ class TextClassifier(ArtefactModel):
             found.append({self.card.labels[i]: float(row[i]) for i in order})
         return found
 
-    def scores(self, texts: Sequence[Any]) -> NDArray[np.float32]:
+    def scores(self, texts: Iterable[Any]) -> NDArray[np.float32]:
         """Scores as an array, float32 (N, labels), columns in the order of `card.labels`."""
         return activated(self.logits(texts), self.card.activation)
 
-    def logits(self, texts: Sequence[Any]) -> NDArray[np.float32]:
+    def logits(self, texts: Iterable[Any]) -> NDArray[np.float32]:
         """Raw logits, float32 (N, labels)."""
-        check_texts(texts, self.card.texts)
-        rows = self.run_rows(self.tokenizer.ids(texts, self.card.seq_len))
+        listed = as_texts(texts, self.card.texts)
+        rows = self.run_rows(self.tokenizer.ids(listed, self.card.seq_len))
         return np.stack(rows) if rows else np.zeros((0, len(self.card.labels)), np.float32)
 
 

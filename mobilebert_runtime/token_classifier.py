@@ -6,14 +6,15 @@ tagger.entities(["Ada Lovelace was born in London."])   # → [[("PER", 0.99, 0,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mobilebert_runtime.artefact import ArtefactModel, check_texts
+from mobilebert_runtime.artefact import ArtefactModel
 from mobilebert_runtime.card import TOKEN_CLASSIFICATION
 from mobilebert_runtime.results import LabelledSpan
 from mobilebert_runtime.text_classifier import activated
+from mobilebert_runtime.texts import as_texts
 
 OUTSIDE = "O"
 
@@ -23,16 +24,16 @@ class TokenClassifier(ArtefactModel):
 
     task = TOKEN_CLASSIFICATION
 
-    def tag(self, texts: Sequence[str]) -> list[list[LabelledSpan]]:
+    def tag(self, texts: Iterable[str]) -> list[list[LabelledSpan]]:
         """The best label of every token, special ones left out, with the token's characters.
 
         Of a text that is longer than the card's `seq_len`, the tokens that fit are labelled.
         """
-        check_texts(texts, 1)
-        windows = [self.tokenizer.spans(text, self.card.seq_len) for text in texts]
+        listed = as_texts(texts, 1)
+        windows = [self.tokenizer.spans(text, self.card.seq_len) for text in listed]
         rows = self.run_rows([(window.ids, window.types) for window in windows])
         found = []
-        for text, window, logits in zip(texts, windows, rows):
+        for text, window, logits in zip(listed, windows, rows):
             scores = activated(logits, self.card.activation)[window.start : window.start + len(window.spans)]
             best = scores.argmax(axis=1)
             found.append(
@@ -43,13 +44,14 @@ class TokenClassifier(ArtefactModel):
             )
         return found
 
-    def entities(self, texts: Sequence[str]) -> list[list[LabelledSpan]]:
+    def entities(self, texts: Iterable[str]) -> list[list[LabelledSpan]]:
         """Neighbouring tokens of one label as one span; its score is the mean of theirs.
 
         This is the "simple" aggregation of transformers' pipeline: B- begins an entity, I- or a label without
         either continues one of the same name, and O is left out.
         """
-        return [_grouped(text, tokens) for text, tokens in zip(texts, self.tag(texts))]
+        listed = as_texts(texts, 1)
+        return [_grouped(text, tokens) for text, tokens in zip(listed, self.tag(listed))]
 
 
 def _grouped(text: str, tokens: Sequence[LabelledSpan]) -> list[LabelledSpan]:

@@ -13,15 +13,18 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, Template
-from mobilebert_runtime.checked import there
+from mobilebert_runtime.checked import read_bytes, there
 from mobilebert_runtime.errors import ArtefactError, DataError, ModelError
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.template import EncodedText, TemplateIds, Window, template_of
+from mobilebert_runtime.texts import read_as_one
 from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, kind_of, read_settings, splits_as_bert
+from mobilebert_runtime.tokenizer_limits import check_spelling, check_steps
 
 Pair = tuple[str, str]
 # Characters of a text that are read at first, for each token that has room; most texts are shorter.
 CHARACTERS = 16
+PANIC = "PanicException"  # what a fault in the library raises
 # A text is counted in pieces of so many characters, so many at a time.
 PIECE, PIECES = 4096, 32
 # Where no config names the padding: a BERT's, and what the others call it.
@@ -100,6 +103,7 @@ class PairTokenizer:
         spelling: SpellingCorrector | None = None,
         *,
         sort_texts: bool = False,
+        content: bytes | None = None,
     ) -> PairTokenizer:
         """Read a tokenizer.json.
 
@@ -109,17 +113,25 @@ class PairTokenizer:
             max_length: tokens that the model takes.
             spelling: by which texts are corrected.
             sort_texts: whether the texts of a pair are read in an order of their own.
+            content: of the file, where it has been read.
 
         Raises:
             ModelError: the file is missing or damaged, or has no such token.
         """
-        _require(path)
+        if content is None:
+            _require(path)
         try:
-            return cls(Tokenizer.from_file(str(path)), pad, max_length, spelling, sort_texts=sort_texts)
+            content = read_bytes(path) if content is None else content
+            check_spelling(content)
+            tokenizer = Tokenizer.from_buffer(content)
+            check_steps(tokenizer)
+            return cls(tokenizer, pad, max_length, spelling, sort_texts=sort_texts)
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
+        except ArtefactError as error:
+            raise ModelError(str(error)) from None
         except BaseException as error:  # the library raises bare Exception for a damaged file
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            if not isinstance(error, Exception) and type(error).__name__ != PANIC:
                 raise
             raise ModelError(f"{path}: damaged ({str(error)[:200]}); restore it") from error
 
@@ -178,6 +190,22 @@ class PairTokenizer:
                 encoded.append(self._pair.fill([ids[:n] for ids, n in zip(tokens, lengths)]))
         return encoded
 
+    def confuses(self, pair: Pair, ids: Sequence[int], max_len: int) -> bool:
+        """Are the two texts of a pair different, but the same tokens in what `ids` made of them?"""
+        before, between = (len(specials) for specials, _ in self._pair.specials[:2])
+        count, odd = divmod(len(ids) - self._pair.size, 2)
+        if odd and len(ids) < max_len:
+            return False
+        first = ids[before : before + count]
+        # The odd token of two texts that were cut is either's.
+        seconds = [
+            ids[start : start + count] for start in range(before + count + between, len(ids))[: 1 + odd]
+        ]
+        if first and first not in seconds:
+            return False
+        a, b = self.corrected([pair])[0]
+        return a != b and not (first and read_as_one(a, b))
+
     def spans(self, text: str, max_len: int) -> Window:
         """A single text of at most `max_len` tokens, and the characters of each."""
         [head] = self._heads([text], max_len, spans=True)
@@ -195,9 +223,7 @@ class PairTokenizer:
         Raises:
             DataError: the question leaves no room for such parts.
         """
-        first, second = map(
-            EncodedText.of, self._tokenizer.encode_batch([question, context], add_special_tokens=False)
-        )
+        first, second = map(EncodedText.of, self._encode([question, context], spans=True))
         room, count = max_len - self._pair.size - len(first.ids), len(second.ids)
         if count <= room:
             return [Window.of(self._pair, first.ids, second, slice(0, count))]
@@ -284,7 +310,12 @@ class PairTokenizer:
 
     def _encode(self, texts: Sequence[str], *, spans: bool = False) -> list[Encoding]:
         encode = self._tokenizer.encode_batch if spans else self._tokenizer.encode_batch_fast
-        return encode(texts, add_special_tokens=False)
+        try:
+            return encode(texts, add_special_tokens=False)
+        except BaseException as error:  # the library's own kind, which is no Exception
+            if type(error).__name__ != PANIC:
+                raise
+            raise ModelError(f"the tokenizer can't split a text ({str(error)[:200]})") from None
 
 
 def _require(path: Path) -> None:

@@ -3,26 +3,31 @@
 DIR/vectors.npy    int8 or float16 (N, D), rows of length 1
     scales.npy     float32 (N,), of int8 rows alone: a row is its scale times its numbers
     texts.jsonl    a text on each line, as a JSON string
+    index.json     the format, and the encoder: the fingerprint of the artefact that made the vectors
     SHA256SUMS     of the other files
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mobilebert_runtime.card import CHECKSUM_FILE, check_sums
-from mobilebert_runtime.checked import read_text, there
-from mobilebert_runtime.errors import ArtefactError, DataError
-from mobilebert_runtime.files import file_sha256, refuse_finished, replacing_folder
+from mobilebert_runtime.checked import Fields, as_json, as_text, there
+from mobilebert_runtime.checksums import CHECKSUM_FILE, Checksums
+from mobilebert_runtime.errors import ArtefactError, DataError, OutputError
+from mobilebert_runtime.files import file_sha256, refuse_finished, replacing_folder, write_json
 from mobilebert_runtime.results import Hit
+from mobilebert_runtime.texts import as_texts
 
-VECTORS, SCALES, TEXTS = "vectors.npy", "scales.npy", "texts.jsonl"
+FORMAT = 1
+VECTORS, SCALES, TEXTS, ABOUT = "vectors.npy", "scales.npy", "texts.jsonl", "index.json"
+FILES = {VECTORS, SCALES, TEXTS, ABOUT, CHECKSUM_FILE}
 KINDS = ("int8", "float16")
 BLOCK = 4096  # rows that are compared at a time, as float32
 
@@ -30,18 +35,29 @@ BLOCK = 4096  # rows that are compared at a time, as float32
 class Index:
     """Texts and their vectors; `nearest` compares a vector with all of them.
 
-    Raises:
-        DataError: there are not as many texts as vectors.
+    `Embedder.index` makes one whose texts its `search` finds. Raises `DataError` where there are not as many
+    texts as vectors.
     """
 
     def __init__(
-        self, texts: Sequence[str], vectors: NDArray[Any], scales: NDArray[np.float32] | None
+        self,
+        texts: Iterable[str],
+        vectors: NDArray[Any],
+        scales: NDArray[np.float32] | None,
+        encoder: str | None = None,
     ) -> None:
-        if len(texts) != len(vectors):
-            raise DataError(f"{len(texts)} texts for {len(vectors)} vectors; give one of each")
-        self.texts = list(texts)
+        self.texts = as_texts(texts, 1)
+        if len(self.texts) != len(vectors):
+            raise DataError(f"{len(self.texts)} texts for {len(vectors)} vectors; give one of each")
         self.vectors = vectors  # int8 or float16 (N, D)
         self.scales = scales  # float32 (N,), None with float16
+        self.encoder = encoder  # fingerprint of the artefact that made the vectors; None: not known
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"<Index of {len(self)} texts, {self.vectors.dtype.name} vectors of {self.size} numbers>"
 
     @property
     def size(self) -> int:
@@ -49,11 +65,24 @@ class Index:
         return self.vectors.shape[1]
 
     @classmethod
-    def build(cls, vectors: NDArray[np.float32], texts: Sequence[str], kind: str = "int8") -> Index:
+    def build(
+        cls,
+        vectors: NDArray[np.float32],
+        texts: Iterable[str],
+        kind: str = "int8",
+        encoder: str | None = None,
+    ) -> Index:
         """Make an index of float32 vectors (N, D), in "int8" or "float16".
 
+        Args:
+            vectors: of the texts.
+            texts: N of them.
+            kind: of the stored numbers.
+            encoder: `Embedder.fingerprint` of what made the vectors; `Embedder.search` asks for it.
+
         Raises:
-            DataError: the kind is unknown, or a vector is zero or not finite.
+            DataError: the kind is unknown, there are not as many texts as vectors, or a vector is zero or not
+                finite.
         """
         if kind not in KINDS:
             raise DataError(f"an index of {kind!r} is unknown; expected one of {', '.join(KINDS)}")
@@ -62,9 +91,9 @@ class Index:
             raise DataError("a vector is zero or not finite, so it has no direction")
         rows = vectors / lengths
         if kind == "float16":
-            return cls(texts, rows.astype(np.float16), None)
+            return cls(texts, rows.astype(np.float16), None, encoder)
         scales = (np.abs(rows).max(axis=1) / 127).astype(np.float32)
-        return cls(texts, np.rint(rows / scales[:, None]).astype(np.int8), scales)
+        return cls(texts, np.rint(rows / scales[:, None]).astype(np.int8), scales, encoder)
 
     def nearest(self, vector: NDArray[np.float32], top_k: int = 10) -> list[Hit]:
         """The texts with the highest cosine to a vector (D,), the highest first.
@@ -73,7 +102,7 @@ class Index:
             DataError: `top_k` is less than 1, or the vector is zero or of another length.
         """
         if top_k < 1:
-            raise DataError(f"the {top_k} nearest texts can't be; give 1 or more")
+            raise DataError(f"top_k is {top_k}; give 1 or more")
         if np.shape(vector) != (expected := self.vectors.shape[1:]):
             raise DataError(
                 f"the query's vector has the shape {np.shape(vector)}; the texts' have {expected}"
@@ -89,24 +118,30 @@ class Index:
         scores = np.empty(len(self.vectors), np.float32)
         for start in range(0, len(scores), BLOCK):
             scores[start : start + BLOCK] = self.vectors[start : start + BLOCK].astype(np.float32) @ vector
-        return scores if self.scales is None else scores * self.scales
+        # Rounded rows may be longer than 1 by a little, and their cosines with them.
+        return np.clip(scores if self.scales is None else scores * self.scales, -1, 1)
 
     def save(self, directory: str | Path, *, force: bool = False) -> None:
         """Write the folder, which appears when it is complete.
 
         Raises:
-            OutputError: the folder exists and `force` is off.
+            OutputError: the folder exists and `force` is off, or it holds other things than an index, which
+                are never deleted.
         """
-        refuse_finished(Path(directory), force=force)
-        with replacing_folder(Path(directory)) as folder:
+        out = Path(directory)
+        refuse_finished(out, force=force)
+        _refuse_others(out)
+        with replacing_folder(out) as folder:
             np.save(folder / VECTORS, self.vectors, allow_pickle=False)
             if self.scales is not None:
                 np.save(folder / SCALES, self.scales, allow_pickle=False)
             lines = (json.dumps(text) + "\n" for text in self.texts)
             (folder / TEXTS).write_text("".join(lines), encoding="utf-8")
+            write_json(folder / ABOUT, {"format": FORMAT, "encoder": self.encoder})
             files = sorted(folder.iterdir())
             sums = "".join(f"{file_sha256(path)}  {path.name}\n" for path in files)
             (folder / CHECKSUM_FILE).write_text(sums, encoding="utf-8")
+            _refuse_others(out)  # somebody may have been faster
 
     @classmethod
     def load(cls, directory: str | Path) -> Index:
@@ -117,25 +152,37 @@ class Index:
         """
         folder = Path(directory)
         if not (there(folder) and folder.is_dir()):
-            raise ArtefactError(f"{str(folder)[:255]}: no such index; make one with Index.build and save")
-        check_sums(folder, {VECTORS, TEXTS})
-        vectors = _read_array(folder / VECTORS, KINDS, 2)
-        scales = None
-        if vectors.dtype == np.int8:
-            check_sums(folder, {SCALES})
-            scales = _read_array(folder / SCALES, ("float32",), 1)
-        texts = _read_texts(folder / TEXTS)
+            raise ArtefactError(f"{str(folder)[:255]}: no such index; make one with Embedder.index and save")
+        sums = Checksums(folder, "build the index again")
+        sums.require({VECTORS, TEXTS, ABOUT})
+        vectors = _read_array(sums, VECTORS, KINDS, 2)
+        scales = _read_array(sums, SCALES, ("float32",), 1) if vectors.dtype == np.int8 else None
+        texts = _read_texts(sums)
         for count, what in ((len(texts), "texts"), (len(vectors if scales is None else scales), "scales")):
             if count != len(vectors):
                 raise ArtefactError(
                     f"{folder}: {count} {what} for {len(vectors)} vectors; build the index again"
                 )
-        return cls(texts, vectors, scales)
+        return cls(texts, vectors, scales, _read_encoder(sums))
 
 
-def _read_array(path: Path, kinds: Sequence[str], axes: int) -> NDArray[Any]:
+def _refuse_others(out: Path) -> None:
+    if not (out.exists() or out.is_symlink()):
+        return
+    if out.is_symlink() or not out.is_dir():
+        raise OutputError(f"{out}: is not a folder of its own, so it is not replaced; choose another name")
+    names = {path.name for path in out.iterdir()}
+    if others := sorted(names - FILES):
+        raise OutputError(
+            f"{out}: holds {others[0]!r:.60}, which is no part of an index, so it is not replaced; choose "
+            "another name"
+        )
+
+
+def _read_array(sums: Checksums, name: str, kinds: Sequence[str], axes: int) -> NDArray[Any]:
+    path, content = sums.folder / name, sums.read(name)
     try:
-        found = np.load(path, allow_pickle=False)
+        found = np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # a damaged file fails in as many ways as it has fields
         raise ArtefactError(f"{path}: damaged ({str(error)[:200]}); build the index again") from error
     if not isinstance(found, np.ndarray) or found.dtype.name not in kinds or found.ndim != axes:
@@ -145,9 +192,10 @@ def _read_array(path: Path, kinds: Sequence[str], axes: int) -> NDArray[Any]:
     return found
 
 
-def _read_texts(path: Path) -> list[str]:
+def _read_texts(sums: Checksums) -> list[str]:
+    path = sums.folder / TEXTS
     try:
-        texts = [json.loads(line) for line in read_text(path).split("\n")[:-1]]
+        texts = [json.loads(line) for line in as_text(sums.read(TEXTS), path).split("\n")[:-1]]
     except (ValueError, RecursionError) as error:
         if isinstance(error, ArtefactError):
             raise
@@ -155,3 +203,11 @@ def _read_texts(path: Path) -> list[str]:
     if not all(isinstance(text, str) for text in texts):
         raise ArtefactError(f"{path}: holds what is no text; build the index again")
     return texts
+
+
+def _read_encoder(sums: Checksums) -> str | None:
+    path = sums.folder / ABOUT
+    about = Fields(as_json(sums.read(ABOUT), path), str(path))
+    if about.integer("format", 0, 1 << 31) != FORMAT:
+        raise ArtefactError(f"{path}: is of another format than {FORMAT}; build the index again")
+    return about.text("encoder") if about.take("encoder", str, type(None)) is not None else None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mobilebert_runtime.backends import Backend, PackedGraph, onnx_options, open_backend
 from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, ArtefactCard, read_card
+from mobilebert_runtime.checked import read_bytes
 from mobilebert_runtime.errors import ArtefactError
 
 EXTERNAL_MODEL_FILE = "bare.json"
@@ -84,7 +85,7 @@ def open_model(folder: Path, threads: int) -> Backend:
     found = describe(folder)
     model = folder / found.model_file
     if isinstance(found, ArtefactCard):
-        return open_backend(model, found, threads)
+        return open_backend(model, read_bytes(model), found, threads)
     backend = (_BareTflite if found.target == "tflite" else _BareOnnx)(model, threads)
     needed = {name: (kind, (1, found.seq_len)) for name, kind in found.inputs.values()}
     if backend.inputs != needed:

@@ -234,11 +234,12 @@ def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
         arrays = dict(inputs)
     else:
         from mobilebert_runtime.artefact import read_tokenizer
+        from mobilebert_runtime.artefact_files import read_files
         from mobilebert_runtime.tokenizer import PairTokenizer
 
         texts: list[Any] = list(inputs)
         if isinstance(card, ArtefactCard):
-            tokenizer = read_tokenizer(folder, card)
+            tokenizer = read_tokenizer(read_files(folder))
             texts = [first for first, _ in inputs] if card.texts == 1 else texts
         else:
             tokenizer = PairTokenizer.load(folder)

@@ -19,6 +19,7 @@ import numpy as np
 
 from android_bench.measuring import machine, worker
 from mobilebert_runtime.artefact import read_tokenizer
+from mobilebert_runtime.artefact_files import read_files
 from mobilebert_runtime.card import check_checksums, read_card
 from mobilebert_runtime.matcher import Matcher, positive_probability
 
@@ -57,7 +58,7 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
         if task["mode"] == "padded":
             inputs = str(Path(scratch) / "inputs.npz")
             card = read_card(folder)
-            encoded: dict[str, Any] = dict(read_tokenizer(folder, card).encode(pairs, card.seq_len))
+            encoded: dict[str, Any] = dict(read_tokenizer(read_files(folder)).encode(pairs, card.seq_len))
             np.savez(inputs, **encoded)
         work = {"slowdown": 0.0, **task, "inputs": inputs}
         return result | {"record": worker.session(work)}

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mobilebert_runtime.card import CARD_FILE, CHECKSUM_FILE, ArtefactCard
+from mobilebert_runtime.card import CARD_FILE, ArtefactCard
 from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, VOCABULARY_FILE
+from mobilebert_runtime.checksums import CHECKSUM_FILE
 from mobilebert_runtime.errors import OutputError
 from mobilebert_runtime.files import file_sha256, replacing_folder, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer

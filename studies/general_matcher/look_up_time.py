@@ -19,7 +19,6 @@ from mobilebert_runtime.card import read_card
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.matcher import Matcher
-from mobilebert_runtime.vector_index import Index
 from studies.common.markdown import table
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
@@ -35,7 +34,7 @@ class LookUp:
 
     def __init__(self, folder: Path, stored: list[str], threads: int) -> None:
         self.embedder = Embedder.load(folder, threads=threads)
-        self.index = Index.build(self.embedder.embed(stored), stored)
+        self.index = self.embedder.index(stored)
         self.matcher = Matcher.load(folder, threads=threads) if Matcher.reads(read_card(folder)) else None
         self.search: list[float] = []
         self.rank: list[float] = []

@@ -38,6 +38,7 @@ from mobilebert_export.verification.decision_changes import compare_decisions
 from mobilebert_export.verification.network_outputs import reference_logits
 from mobilebert_quantize.recipes import Tolerance
 from mobilebert_runtime.artefact import read_tokenizer
+from mobilebert_runtime.artefact_files import read_files
 from mobilebert_runtime.card import ArtefactCard, read_card, read_recipe
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
@@ -200,7 +201,7 @@ def reference(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
 def encode(folder: Path, pairs: tuple[tuple[str, str], ...]) -> dict[str, NDArray[np.int32]]:
     """What an artefact's network reads, int32 (N, S) by input name."""
     card = read_card(folder)
-    return read_tokenizer(folder, card).encode(pairs, card.seq_len)
+    return read_tokenizer(read_files(folder)).encode(pairs, card.seq_len)
 
 
 def _read(encoded: dict[str, NDArray[np.int32]]) -> str:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 ENDS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}
 KILLS = {"export": 6, "train-matcher": 8, "distill": 8, "pretrain": 8}
-TEMPORARY = re.compile(r"\.building-|\.old-|\.partial$|\.checkpoint$|^tmp")
+TEMPORARY = re.compile(r"\.building$|\.old$|\.partial$|\.checkpoint$|^tmp")
 TEACHER = mobilebert_models.EncoderConfig(
     hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
 )

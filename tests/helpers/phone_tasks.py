@@ -145,7 +145,7 @@ def write_faq(folder, questions, queries, kinds=("int8", "float16")):
     matcher = load(tiny_tasks.write(folder / "matcher", MATCHING, "roberta"))
     vectors = embedder.embed(questions)
     for kind in kinds:
-        index = Index.build(vectors, questions, kind)
+        index = Index.build(vectors, questions, kind, embedder.fingerprint)
         index.save(folder / kind)
         rows = []
         for query in queries:

@@ -46,13 +46,13 @@ def test_a_killed_writer_leaves_the_old_folder_and_the_next_clears_what_it_left(
     before = listing(tmp_path)
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(out)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "writing\n"
-    assert len(list(tmp_path.glob(".out.building-*"))) == 1
+    assert len(list(tmp_path.glob(".out.*.building"))) == 1
     process.send_signal(number)
     code = process.wait(30)
     process.stdout.close()
     if number == signal.SIGKILL:
         assert code == -signal.SIGKILL
-        assert len(list(tmp_path.glob(".out.building-*"))) == 1
+        assert len(list(tmp_path.glob(".out.*.building"))) == 1
     else:
         assert code in CODES[number]
         assert listing(tmp_path) == before
@@ -63,31 +63,99 @@ def test_a_killed_writer_leaves_the_old_folder_and_the_next_clears_what_it_left(
 
 
 def test_a_folder_being_built_by_a_living_process_or_another_machine_stays(tmp_path):
+    """Alive by the lock it holds, which another container sees, not by a process number, which it does not."""
     out = tmp_path / "out"
-    host = files.socket.gethostname()
-    kept = [
-        tmp_path / f".out.building-{host}-{os.getpid()}-abc",
-        tmp_path / ".out.building-elsewhere-999999-abc",
-    ]
-    for folder in kept:
-        folder.mkdir()
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(out)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "writing\n"
+    kept = [*tmp_path.glob(".out.*.building"), tmp_path / ".out.elsewhere-0123abcd.building"]
+    kept[-1].mkdir()
     with files.replacing_folder(out):
         pass
+    assert len(kept) == 2
     assert all(folder.is_dir() for folder in kept)
+    process.kill()
+    process.wait(30)
+    process.stdout.close()
+    with files.replacing_folder(out):
+        pass
+    assert [folder.is_dir() for folder in kept] == [False, True]
 
 
 def test_an_old_folder_that_a_killed_process_had_moved_aside_comes_back(tmp_path):
-    dead = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
-    )
     out = tmp_path / "out"
-    aside = tmp_path / f".out.old-{files.socket.gethostname()}-{dead.stdout.strip()}-abc" / "out"
+    aside = tmp_path / f".out.{files.socket.gethostname()}-0123abcd.old" / "out"
     aside.mkdir(parents=True)
     (aside / "whole").write_text("old")
     with pytest.raises(ZeroDivisionError), files.replacing_folder(out):
         raise ZeroDivisionError
     assert listing(tmp_path) == {"out/whole": b"old"}
     assert list(tmp_path.iterdir()) == [out]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from mobilebert_runtime.files import replacing, replacing_folder
+out, letter = Path(sys.argv[1]), sys.argv[2]
+for _ in range(40):
+    with replacing(out / "file", force=True) as partial:
+        with partial.open("w") as file:
+            for _ in range(50):
+                file.write(letter * 1000)
+                file.flush()
+    with replacing_folder(out / "folder") as folder:
+        for number in range(10):
+            (folder / str(number)).write_text(letter)
+"""
+
+
+def test_two_writers_of_one_name_never_mix(tmp_path):
+    both = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), letter]) for letter in "ab"]
+    mixed, seen = [], set()
+    while any(process.poll() is None for process in both):
+        for path in (tmp_path / "file", tmp_path / "folder"):
+            try:
+                parts = [path, *path.iterdir()] if path.is_dir() else [path]
+                letters = {letter for part in parts if part.is_file() for letter in set(part.read_text())}
+            except FileNotFoundError:
+                continue  # replaced while it was listed
+            seen |= letters
+            if path.name == "file" and len(letters) > 1:
+                mixed.append(letters)
+    assert not mixed
+    assert [process.returncode for process in both] in ([0, 0], [0, 1], [1, 0])
+    assert listing(tmp_path).keys() == {"file", *(f"folder/{number}" for number in range(10))}
+    assert len(set(listing(tmp_path / "folder").values())) == 1
+    assert len((tmp_path / "file").read_text()) == 50_000
+
+
+def test_what_is_written_has_the_rights_that_the_user_gives(tmp_path):
+    for mask in (0o077, 0o022, 0o007):
+        old = os.umask(mask)
+        try:
+            with files.replacing(tmp_path / "file", force=True) as partial:
+                partial.write_text("x")
+            with files.replacing_folder(tmp_path / "folder"):
+                pass
+        finally:
+            os.umask(old)
+        assert (tmp_path / "file").stat().st_mode & 0o777 == 0o666 & ~mask
+        assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o777 & ~mask
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "bind"])
+def test_a_mount_point_is_refused_before_the_work(kind, small_disk, tmp_path):
+    out = tmp_path / "an out"
+    out.mkdir()
+    (tmp_path / "other").mkdir()
+    mount = f'mount -t tmpfs none "{out}"' if kind == "tmpfs" else f'mount --bind "{tmp_path}/other" "{out}"'
+    code = (
+        "import sys; from pathlib import Path; from mobilebert_runtime import files\n"
+        "try: files.refuse_finished(Path(sys.argv[1]), force=True)\n"
+        "except files.OutputError as error: print(error)"
+    )
+    done = small_disk("1m", tmp_path / "disk", f"{mount} && $PYTHON -c '{code}' '{out}'")
+    assert "is a mount point, which can't be replaced; give a folder inside it" in done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")

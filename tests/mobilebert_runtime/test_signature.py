@@ -76,8 +76,9 @@ def test_what_is_no_usable_key_is_refused(keys, tmp_path, which):
         path.write_text(f"untrusted comment: x\n{base64.b64encode(data).decode()}\n")
     with pytest.raises(OptionError, match=f"locked|{which}|not a minisign secret key"):
         signature.read_secret_key(path)
+    folder = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
     with pytest.raises((OptionError, ArtefactError), match=r"not a minisign public key|is not signed"):
-        signature.verify_signature(tmp_path, path)
+        Matcher.load(folder, public_key=path)
 
 
 def test_minisign_itself_verifies_the_signature(signed, keys):

@@ -1,10 +1,13 @@
 """Promise of the index: what was saved is what is searched, and a damaged folder is refused."""
 
+import hashlib
 import json
+import shutil
 
 import numpy as np
 import pytest
 
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime import ArtefactError, Embedder, Index, Matcher
 from mobilebert_runtime.card import EMBEDDING
 from mobilebert_runtime.card_parts import Embedding
@@ -65,10 +68,73 @@ def test_what_has_no_direction_or_no_text_is_refused():
         index.nearest(rows[0][:15])
 
 
-def test_an_index_of_other_vectors_is_refused(tmp_path):
-    folder = tiny_tasks.write(tmp_path / "a", EMBEDDING, embedding=Embedding(24, normalized=False))
-    with pytest.raises(ArtefactError, match="vectors of 16 numbers, this network's have 24"):
-        Embedder.load(folder).search("text", Index.build(vectors(), TEXTS))
+def test_an_index_of_another_encoder_or_of_none_is_refused(tmp_path):
+    texts = ["moon", "what is the moon"]
+    mine, same = (tiny_tasks.write(tmp_path / name, EMBEDDING) for name in ("mine", "same"))
+    folders = {
+        "size": tiny_tasks.write(tmp_path / "size", EMBEDDING, embedding=Embedding(8, normalized=False)),
+        "tokenizer": tiny_tasks.write(tmp_path / "tokenizer", EMBEDDING, "roberta"),
+        "model": shutil.copytree(mine, tmp_path / "model"),
+        "card": shutil.copytree(mine, tmp_path / "card"),
+    }
+    with (folders["model"] / "model.onnx").open("ab") as file:
+        file.write(b"\xa2\x06\x01x")  # a field of protobuf that nobody reads
+    card = json.loads((folders["card"] / "io.json").read_text()) | {"quant": "int8"}
+    (folders["card"] / "io.json").write_text(json.dumps(card))
+    for name in ("model", "card"):
+        write_checksums(folders[name])
+    embedder = Embedder.load(mine)
+    embedder.index(texts).save(tmp_path / "index")
+    index = Index.load(tmp_path / "index")
+    assert index.encoder == embedder.fingerprint
+    assert [hit.place for hit in embedder.search("moon", index)] == [0, 1]
+    assert Embedder.load(same).search("moon", index) == embedder.search("moon", index)
+    for name, folder in folders.items():
+        other = Embedder.load(folder)
+        with pytest.raises(ArtefactError, match=r"made by another artefact.*build it again"):
+            other.search("moon", index)
+        assert other.fingerprint != embedder.fingerprint, name
+    with pytest.raises(ArtefactError, match=r"does not say.*build it again"):
+        embedder.search("moon", Index.build(embedder.embed(texts), texts))
+
+
+def test_a_fingerprint_is_of_the_checksum_lines_of_what_makes_the_answers(tmp_path):
+    folder = tiny_tasks.write(tmp_path / "a", EMBEDDING)
+    lines = (folder / "SHA256SUMS").read_text().splitlines(keepends=True)
+    used = [line for line in lines if line[66:].strip() in ("io.json", "model.onnx", "tokenizer.json")]
+    assert len(used) == 3
+    digest = hashlib.sha256("".join(sorted(used, key=lambda line: line[66:])).encode()).hexdigest()
+    assert Embedder.load(folder).fingerprint == digest
+
+
+def test_no_cosine_is_above_one():
+    for kind in ("int8", "float16"):
+        for seed in range(20):
+            rows = vectors(50, 384, seed)
+            index = Index.build(rows, ["x"] * 50, kind)
+            scores = [hit.score for row in rows for hit in index.nearest(row, 1)]
+            assert max(scores) <= 1
+            assert min(scores) > 0.99
+
+
+def test_saving_by_force_deletes_an_index_and_nothing_else(tmp_path):
+    index = Index.build(vectors(), TEXTS)
+    mine = tmp_path / "photos"
+    mine.mkdir()
+    (mine / "holiday.jpg").write_bytes(b"x")
+    index.save(tmp_path / "index")
+    (tmp_path / "index" / "notes.txt").write_text("mine")
+    (tmp_path / "link").symlink_to(mine)
+    (tmp_path / "file").write_text("mine")
+    for name in ("photos", "index", "link", "file"):
+        with pytest.raises(OutputError, match="is not replaced; choose another name"):
+            index.save(tmp_path / name, force=True)
+    assert (mine / "holiday.jpg").read_bytes() == b"x"
+    assert (tmp_path / "index" / "notes.txt").exists()
+    assert (tmp_path / "file").read_text() == "mine"
+    (tmp_path / "empty").mkdir()
+    index.save(tmp_path / "empty", force=True)
+    assert len(Index.load(tmp_path / "empty")) == len(TEXTS)
 
 
 def damaged(folder, name, content):
@@ -85,6 +151,11 @@ def damaged(folder, name, content):
 
 DAMAGE = [
     ("vectors.npy", None, "does not list vectors.npy"),
+    ("index.json", None, "does not list index.json; build the index again"),
+    ("index.json", b'{"format": 2, "encoder": null}', "another format"),
+    ("index.json", b'{"format": 1}', "'encoder' is missing"),
+    ("index.json", b'{"format": 1, "encoder": 5}', "wrong type"),
+    ("index.json", b"[]", "not an object"),
     ("vectors.npy", b"", "damaged"),
     ("vectors.npy", b"\x93NUMPY\x01\x00junk", "damaged"),
     ("vectors.npy", vectors(), "no array of int8 or float16"),
