@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import secrets
 import shutil
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +25,10 @@ except ImportError:  # Windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+# A folder that several writers replace at once is moved aside so often.
+ATTEMPTS = 9
 
 
 def check_output(out: Path, *, force: bool) -> None:
@@ -118,12 +124,16 @@ def _held(out: Path, kind: str, make: Callable[[Path], None]) -> Iterator[Path]:
 
     The lock is the system's: it holds across containers, and ends with the process however that ends.
     """
-    for _ in range(3):
+    while True:
         path = out.with_name(f"{_prefix(out)}{secrets.token_hex(4)}.{kind}")
         make(path)
         held = _lock(path)
-        if held is not None and path.exists():
-            break  # else another writer took it for one that was left behind, or nothing can be locked here
+        if held is None:
+            time.sleep(0.01)  # another writer took it for one that was left behind, or nothing can be locked
+        if path.exists():
+            break
+        if held is not None:
+            os.close(held)
     try:
         yield path
     finally:
@@ -153,17 +163,27 @@ def _prefix(out: Path) -> str:
 
 
 def _swap(building: Path, out: Path) -> None:
-    if not out.exists():
-        building.rename(out)
-        return
     with _held(out, "old", Path.mkdir) as aside:
         try:
-            out.rename(aside / out.name)
-            building.rename(out)
+            for attempt in range(ATTEMPTS):
+                with suppress(FileNotFoundError):  # none is there, or another writer has just moved it aside
+                    out.rename(aside / str(attempt))
+                try:
+                    building.rename(out)
+                    break
+                except OSError as error:  # another writer's is in its place already
+                    if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or attempt == ATTEMPTS - 1:
+                        raise
         finally:  # also where Ctrl-C or SIGTERM comes in between
-            if not out.exists():
-                (aside / out.name).rename(out)
+            _put_back(aside, out)
             shutil.rmtree(aside)
+
+
+def _put_back(aside: Path, out: Path) -> None:
+    """Give the last folder that was moved aside its place back, if there is none."""
+    for path in sorted(aside.iterdir(), reverse=True):
+        if not out.exists():
+            path.rename(out)
 
 
 def _clear_stale(out: Path) -> None:
@@ -174,11 +194,11 @@ def _clear_stale(out: Path) -> None:
         held = _lock(path) if found else None
         if found is None or held is None:
             continue
-        if found[1] == "old" and (path / out.name).exists() and not out.exists():
-            (path / out.name).rename(out)
         if found[1] == "partial":
             path.unlink(missing_ok=True)
         else:
+            if found[1] == "old":
+                _put_back(path, out)
             shutil.rmtree(path, ignore_errors=True)
         os.close(held)
 

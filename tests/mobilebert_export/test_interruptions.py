@@ -63,7 +63,7 @@ def test_a_killed_writer_leaves_the_old_folder_and_the_next_clears_what_it_left(
 
 
 def test_a_folder_being_built_by_a_living_process_or_another_machine_stays(tmp_path):
-    """Alive by the lock it holds, which another container sees, not by a process number, which it does not."""
+    """Alive by the lock it holds, which another container sees too; process numbers it does not."""
     out = tmp_path / "out"
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(out)], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "writing\n"
@@ -123,7 +123,7 @@ def test_two_writers_of_one_name_never_mix(tmp_path):
             if path.name == "file" and len(letters) > 1:
                 mixed.append(letters)
     assert not mixed
-    assert [process.returncode for process in both] in ([0, 0], [0, 1], [1, 0])
+    assert [process.returncode for process in both] == [0, 0]
     assert listing(tmp_path).keys() == {"file", *(f"folder/{number}" for number in range(10))}
     assert len(set(listing(tmp_path / "folder").values())) == 1
     assert len((tmp_path / "file").read_text()) == 50_000
