@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from mobilebert_export.console import Progress, quiet
 
 if TYPE_CHECKING:
-    from android_bench.gate.verdict import Verdict
+    from android_bench.gate.verdict import Limits, Verdict
     from android_bench.measuring.latency_record import Record
     from mobilebert_export.pipeline.export_request import ExportOptions
     from mobilebert_export.pipeline.exporter import ExportResult
@@ -307,6 +307,8 @@ def gate(
     seconds: float = 2.0,
     retries: int = 2,
     instructions: str | None = None,
+    inputs: Sequence[Any] | None = None,
+    limits: Limits | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GateResult:
     """Is the candidate slower or larger than the base? Both are measured in turn, in one run.
@@ -319,6 +321,8 @@ def gate(
         seconds: of steady measurement per session.
         retries: repeat a session this often while the machine is troubled.
         instructions: also count the instructions of an inference: "here" or "arm64".
+        inputs: texts or pairs of many lengths to run; built-in ones by default.
+        limits: `android_bench.gate.verdict.Limits`: how much slower and larger is allowed.
         progress: called with (sessions done, sessions in all).
 
     Raises:
@@ -326,6 +330,7 @@ def gate(
     """
     from android_bench.gate import verdict as rules
     from android_bench.measuring.latency import name_candidates
+    from android_bench.measuring.sample_pairs import PAIRS
     from mobilebert_runtime.errors import OptionError
 
     names = [str(base), str(candidate)]
@@ -333,7 +338,7 @@ def gate(
         if instructions:
             raise OptionError("--instructions: counts those of artefacts; records hold what was measured")
         before, after = map(rules.Side.read, names)
-        return GateResult(rules.gate(before, after), after.record)
+        return GateResult(rules.gate(before, after, limits), after.record)
     first, second = name_candidates(names, threads)
     record, verdict = rules.run_gate(
         first,
@@ -341,7 +346,9 @@ def gate(
         sessions=sessions,
         seconds=seconds,
         retries=retries,
+        inputs=inputs or PAIRS,
         instructions=instructions,
+        limits=limits,
         progress=progress,
     )
     return GateResult(verdict, record)

@@ -8,11 +8,12 @@ A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +85,8 @@ class ArtefactModel:
         Whatever happens to the folder afterwards, the model stays what it is.
 
         Args:
-            directory: the folder `mobilebert export` wrote.
+            directory: the folder `mobilebert export` wrote; or the name of an installed data package, such as
+                "matcher-open-m", or of a model in the hub's cache (`find.find_folder`).
             threads: CPU threads of one inference, 1 to 1024.
             public_key: minisign's, as a file or a line; the artefact must then be signed with it.
             signed_since: a date in ISO format; the signature must not be older.
@@ -95,12 +97,11 @@ class ArtefactModel:
             OptionError: the key or the date is not one.
             ToolError: the runtime the model needs is not installed.
         """
-        return cls._open(read_files(directory, public_key, signed_since), threads)
+        count = check_threads(threads)
+        return cls._open(read_files(directory, public_key, signed_since), count)
 
     @classmethod
     def _open(cls: type[Model], files: ArtefactFiles, threads: int) -> Model:
-        if not 1 <= threads <= MOST_THREADS:
-            raise ArtefactError(f"threads is {threads}; give 1 to {MOST_THREADS}")
         card, folder = files.card, files.folder
         if not cls.reads(card):
             right = CLASSES[card.task][0]
@@ -185,10 +186,21 @@ def load(
     signed_since: str | None = None,
 ) -> ArtefactModel:
     """Open an artefact folder with the class of its task; as `ArtefactModel.load`."""
-    files = read_files(directory, public_key, signed_since)
+    count, files = check_threads(threads), read_files(directory, public_key, signed_since)
     name, module = CLASSES[files.card.task]
     chosen: type[ArtefactModel] = getattr(import_module(f"mobilebert_runtime.{module}"), name)
-    return chosen._open(files, threads)
+    return chosen._open(files, count)
+
+
+def check_threads(threads: Any) -> int:
+    """A number of threads, also one of numpy's; raises `ArtefactError` for anything else."""
+    try:
+        count = operator.index(threads)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= MOST_THREADS:
+        raise ArtefactError(f"threads is {threads!r:.60}; give a whole number from 1 to {MOST_THREADS}")
+    return count
 
 
 def check_answer(found: NDArray[np.float32], expected: tuple[int, ...]) -> NDArray[np.float32]:

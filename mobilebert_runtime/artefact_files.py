@@ -16,6 +16,7 @@ from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE
 from mobilebert_runtime.checked import as_json
 from mobilebert_runtime.checksums import Checksums
 from mobilebert_runtime.errors import ArtefactError
+from mobilebert_runtime.find import find_folder
 
 # A folder that was replaced while it was read is read anew so often, after a pause that doubles.
 ATTEMPTS, PAUSE_S = 8, 0.005
@@ -44,7 +45,7 @@ def read_files(
     """Read an artefact folder; every file that SHA256SUMS lists is compared with it.
 
     Args:
-        directory: the folder.
+        directory: the folder, or a name that `find_folder` knows.
         public_key: minisign's, as a file or a line; SHA256SUMS must then be signed with it.
         signed_since: a date or time in ISO format, UTC unless it says otherwise; the signature must not be
             older, so that nobody can put an old artefact with its valid signature in the place of a new one.
@@ -54,7 +55,7 @@ def read_files(
         OptionError: the key or the date is not one, or a date is given without a key.
         ToolError: a signature can't be verified, for `cryptography` is not installed.
     """
-    folder = Path(directory)
+    folder = find_folder(directory)
     for attempt in range(ATTEMPTS):
         before = _identity(folder)
         try:

@@ -38,6 +38,7 @@ TFLITE_RUNTIMES = {
 
 # How an .onnx file names another that holds a tensor's values: a StringStringEntryProto, key "location".
 _EXTERNAL = b"\n\x08location\x12"
+LAST_TFLITE_RUNTIME = (2, 14)
 # Inputs in one call of a file that takes several: more save no time, and hold more memory. Measured for the
 # shipped int8 artefact, ms an input of 32 tokens: 1.61 alone, 1.25 of two, 1.14 of four, 1.11 of eight.
 MOST_ROWS = 8
@@ -138,9 +139,12 @@ def _call(
 def _open_tflite(
     model: Path, content: bytes, card: ArtefactCard, threads: int
 ) -> tuple[Backend, BucketSpecs]:
-    module, package = _first_installed(TFLITE_RUNTIMES, model)
+    minimum = card.minimum_runtime.get("tflite", "0")
+    # The last tflite-runtime is 2.14; LiteRT counts its own versions and reads what any of them reads.
+    names = list(TFLITE_RUNTIMES.values()) if _number(minimum) <= LAST_TFLITE_RUNTIME else ["ai-edge-litert"]
+    module, package = _first_installed(TFLITE_RUNTIMES, model, names)
     if package == "tflite-runtime":
-        _require_version(package, card.minimum_runtime.get("tflite", "0"), "ai-edge-litert")
+        _require_version(package, minimum, "ai-edge-litert")
 
     def open_runners() -> dict[int | str, Any]:
         interpreter = module.Interpreter(model_content=content, num_threads=threads)
@@ -208,8 +212,10 @@ class _OnnxBackend:
 def _open_onnx(model: Path, content: bytes, card: ArtefactCard, threads: int) -> tuple[Backend, BucketSpecs]:
     if _EXTERNAL in content:
         raise ArtefactError(f"{model}: keeps weights in another file, which has no checksum; export it again")
-    onnxruntime, package = _first_installed({"onnxruntime": "onnxruntime"}, model)
-    _require_version(package, card.minimum_runtime.get("onnxruntime", "0"), package)
+    minimum = card.minimum_runtime.get("onnxruntime", "0")
+    needed = "onnxruntime" if minimum == "0" else f"'onnxruntime>={minimum}'"
+    onnxruntime, package = _first_installed({"onnxruntime": "onnxruntime"}, model, [needed])
+    _require_version(package, minimum, package)
     options = onnx_options(onnxruntime, threads)
     try:
         engine = Engine(
@@ -250,11 +256,11 @@ def onnx_options(onnxruntime: Any, threads: int) -> Any:
     return options
 
 
-def _first_installed(packages: Mapping[str, str], model: Path) -> tuple[Any, str]:
+def _first_installed(packages: Mapping[str, str], model: Path, advised: Sequence[str]) -> tuple[Any, str]:
     for module, package in packages.items():
         if (found := _import(module, package)) is not None:
             return found, package
-    names = " or ".join(f"`pip install {package}`" for package in packages.values())
+    names = " or ".join(f"`pip install {package}`" for package in advised)
     raise ToolError(f"{model.name} needs a runtime that is not installed: {names}")
 
 
@@ -276,16 +282,16 @@ def _import(module: str, package: str) -> Any:
 
 def _require_version(package: str, minimum: str, instead: str) -> None:
     """Refuse a runtime that is too old: some load a newer file and return wrong numbers without a word."""
-
-    def number(text: str) -> tuple[int, ...]:
-        return tuple(int(part) for part in text.split(".")[:2])
-
     installed = importlib.metadata.version(package)
-    if number(installed) < number(minimum):
+    if _number(installed) < _number(minimum):
         raise ToolError(
             f"{package} {installed} can't run this artefact, which needs {minimum} or newer; "
             f"`pip install --upgrade {instead}`"
         )
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def _failed(package: str, error: Exception) -> ArtefactError:

@@ -35,11 +35,11 @@ from mobilebert_runtime.card_parts import (
 from mobilebert_runtime.checked import Fields, as_json, read_json, there
 from mobilebert_runtime.checksums import LONGEST_NAME, Checksums
 from mobilebert_runtime.errors import ArtefactError
+from mobilebert_runtime.find import CARD_FILE, find_folder
 from mobilebert_runtime.length_shift import LengthShift
 
 # A reader of another format would give other scores, so a card of another format is refused.
 FORMAT = 1
-CARD_FILE = "io.json"
 MODEL_FILES = {"tflite": "model.tflite", "onnx": "model.onnx"}
 INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT_NAME = "logits"
@@ -296,8 +296,8 @@ def _read_decision(fields: Fields) -> dict[str, Any]:
 
 
 def read_card(directory: str | Path) -> ArtefactCard:
-    """io.json of an artefact folder; raises `ArtefactError`."""
-    path = require_folder(directory) / CARD_FILE
+    """io.json of an artefact folder, or of a name that `find_folder` knows; raises `ArtefactError`."""
+    path = require_folder(find_folder(directory)) / CARD_FILE
     return ArtefactCard.from_json(read_json(path), path)
 
 

@@ -255,7 +255,10 @@ class PairTokenizer:
             "token_type_ids": np.zeros((len(encoded), width), np.int32),
         }
         for row, (ids, types) in enumerate(encoded):
-            out["input_ids"][row, : len(ids)] = ids
+            try:
+                out["input_ids"][row, : len(ids)] = ids
+            except OverflowError:
+                raise ModelError(f"token id {max(ids)} is none that a network can have") from None
             out["attention_mask"][row, : len(ids)] = 1
             out["token_type_ids"][row, : len(ids)] = types
         return out

@@ -8,7 +8,6 @@ import numpy as np
 from android_bench.gate.verdict import Timing, Verdict
 from android_bench.measuring.latency_record import Record
 from android_bench.measuring.latency_report import bench_markdown, plot, pyplot, table, write_files
-from android_bench.measuring.statistics import EFFECT_LIMIT
 
 
 def write_gate(record: Record, verdict: Verdict, stem: Path, *, force: bool = False) -> list[Path]:
@@ -30,7 +29,7 @@ def gate_markdown(verdict: Verdict) -> str:
     lines = [f"# Gate: {verdict.verdict}", "", *(f"- {reason}" for reason in verdict.reasons)]
     if verdict.reasons:
         lines.append("")
-    rows = [_timing_row(verdict.timing)] if verdict.timing else []
+    rows = [_timing_row(one) for one in (verdict.timing, verdict.first) if one]
     for fact in verdict.facts:
         change = f"{fact.candidate / fact.base - 1:+.2%}" if fact.base else ""
         rows.append(
@@ -84,6 +83,6 @@ def plot_self_test(result: dict[str, Any], path: Path) -> None:
 
 
 def _timing_row(timing: Timing) -> tuple[str, ...]:
-    what = f"median ms, {timing.sessions[0]} + {timing.sessions[1]} sessions"
-    limit = f"{EFFECT_LIMIT:.0%}"
+    what = f"{timing.what} in ms, {timing.sessions[0]} + {timing.sessions[1]} sessions"
+    limit = f"{timing.limit:.0%}"
     return what, f"{timing.base_ms:.3f}", f"{timing.candidate_ms:.3f}", str(timing), limit, timing.verdict

@@ -20,12 +20,17 @@ from android_bench.measuring import machine, statistics
 from android_bench.measuring.external_model import ExternalModel, describe
 from android_bench.measuring.rounds import Candidate, Session, clock_probe_ms, noise_reasons, run_round
 from android_bench.measuring.sample_pairs import PAIRS
+from mobilebert_runtime.artefact import read_tokenizer
+from mobilebert_runtime.artefact_files import read_files
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.errors import UserError
+from mobilebert_runtime.tokenizer import PairTokenizer
 
+# Pairs in a mix of lengths, beside one for each bucket: a pass over them takes as long as so many inferences.
+MIXED = 8
 Pairs = Sequence[tuple[str, str]]
 Inputs = Pairs | Mapping[str, np.ndarray]
-Mode = Literal["padded", "text"]
+Mode = Literal["padded", "mix", "text"]
 Progress = Callable[[int, int], None]
 
 
@@ -108,7 +113,7 @@ class Comparison:
             return cls(
                 data["run"], dict(data["machine"]), tuple(candidates), tuple(sessions), dict(data["settings"])
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BenchError(f"not a record of `mobilebert bench` ({error}); give its .json file") from error
 
 
@@ -190,8 +195,9 @@ def measure(
 ) -> Comparison:
     """Run `sessions` interleaved sessions of each candidate; see `compare`.
 
-    Mode "padded" times the network on inputs padded to its sequence length; "text" times all of a call that
-    starts from two strings. A round in a troubled time is thrown away and repeated after a pause, at most
+    Mode "padded" times the network on inputs padded to its sequence length; "mix" a pass over inputs of many
+    lengths, each in the bucket that it runs in (`mixed_inputs`); "text" all of a call that starts from two
+    strings. A round in a troubled time is thrown away and repeated after a pause, at most
     `retries` times: decided by the machine's counters, never by the latency.
     """
     if mode not in get_args(Mode):
@@ -206,7 +212,8 @@ def measure(
     with tempfile.TemporaryDirectory() as scratch:
         tasks = []
         for number, candidate in enumerate(candidates):
-            prepared = _prepare(candidate.folder, inputs, mode, Path(scratch) / f"{number}.npz")
+            given = mixed_inputs([one.folder for one in candidates], inputs) if mode == "mix" else inputs
+            prepared = _prepare(candidate.folder, given, mode, Path(scratch) / f"{number}.npz")
             tasks.append({"mode": mode, "inputs": prepared})
         while len(done) < len(order):
             turn = order[len(done) : len(done) + len(candidates)]
@@ -224,6 +231,42 @@ def measure(
     return Comparison(uuid.uuid4().hex[:12], machine.describe(), tuple(candidates), tuple(done), settings)
 
 
+def mixed_inputs(folders: Sequence[Path], inputs: Inputs) -> list[tuple[tuple[str, str], int]]:
+    """Pairs with the tokens to cut each to: what applications send, and what fills each bucket of any folder.
+
+    Pairs of many lengths show what buckets save; a full bucket shows what each of them costs.
+    """
+    if isinstance(inputs, Mapping):
+        raise BenchError("a mix of lengths needs text pairs; got encoded arrays")
+    cards = [describe(folder) for folder in folders]
+    most = min(card.seq_len for card in cards)
+    lengths = {one.seq_len for card in cards if isinstance(card, ArtefactCard) for one in card.buckets}
+    by_length = sorted(inputs, key=lambda pair: len(pair[0]) + len(pair[1]))
+    chosen = by_length[:: -(-len(by_length) // MIXED)]
+    a, b = (text.split() or [text] for text in by_length[-1])
+    long = (" ".join(a * most), " ".join(b * most))
+    return [(pair, most) for pair in chosen] + [
+        (long, length) for length in sorted(lengths) if length <= most
+    ]
+
+
+def encode_mix(folder: Path, mix: Sequence[tuple[tuple[str, str], int]]) -> list[dict[str, np.ndarray]]:
+    """Each input as the folder's model is fed it, (1, S) by input name, S its bucket."""
+    card = describe(folder)
+    if isinstance(card, ExternalModel):
+        other = PairTokenizer.load(folder)
+        return [
+            card.feed(other.pad(other.ids([pair], min(length, card.seq_len)), card.seq_len))
+            for pair, length in mix
+        ]
+    tokenizer, found = read_tokenizer(read_files(folder)), []
+    for pair, length in mix:
+        rows = tokenizer.ids([pair[0] if card.texts == 1 else pair], length)
+        arrays = tokenizer.pad(rows, card.bucket(len(rows[0][0])).seq_len)
+        found.append({name: arrays[name] for name in card.inputs})
+    return found
+
+
 def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
     """What a model is fed, (N, S) by input name: text tokenised and padded, or the given arrays checked.
 
@@ -233,10 +276,6 @@ def encode(folder: Path, inputs: Inputs) -> dict[str, np.ndarray]:
     if isinstance(inputs, Mapping):
         arrays = dict(inputs)
     else:
-        from mobilebert_runtime.artefact import read_tokenizer
-        from mobilebert_runtime.artefact_files import read_files
-        from mobilebert_runtime.tokenizer import PairTokenizer
-
         texts: list[Any] = list(inputs)
         if isinstance(card, ArtefactCard):
             tokenizer = read_tokenizer(read_files(folder))
@@ -258,8 +297,12 @@ def with_slowdown(candidate: Candidate, share: float) -> Candidate:
     return replace(candidate, name=f"{candidate.name}+{share:.0%}", slowdown=share)
 
 
-def _prepare(folder: Path, inputs: Inputs, mode: str, path: Path) -> str | list[Any]:
+def _prepare(folder: Path, inputs: Any, mode: str, path: Path) -> str | list[Any]:
     """What a worker's task carries: the text pairs themselves, or the name of a file of encoded ones."""
+    if mode == "mix":
+        rows = encode_mix(folder, inputs)
+        np.savez(path, **{f"{n}/{name}": array for n, row in enumerate(rows) for name, array in row.items()})  # type: ignore[arg-type]
+        return str(path)
     if mode == "text":
         if isinstance(inputs, Mapping):
             raise BenchError("text mode measures text pairs; got encoded arrays")

@@ -66,7 +66,11 @@ class Record:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Record":
         """Read `to_json`'s data back; a `BenchError` for anything else."""
-        if not isinstance(data, Mapping) or data.get("format") != FORMAT or "facts" not in data:
+        if (
+            not isinstance(data, Mapping)
+            or data.get("format") != FORMAT
+            or not isinstance(data.get("facts"), Mapping)
+        ):
             raise BenchError("not a record of `mobilebert bench`; give the .json file it wrote")
         return cls(
             Comparison.from_json(data), dict(data["facts"]), data.get("commit"), str(data.get("date", ""))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from android_bench.measuring.external_model import describe
-from mobilebert_runtime.card import BATCH_AXIS, TOKENS_AXIS
+from mobilebert_runtime.card import BATCH_AXIS, TOKENS_AXIS, ArtefactCard
 
 Shape = Sequence[int]
 
@@ -44,6 +44,9 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "target": card.target,
         "quant": card.quant,
         "seq_len": card.seq_len,
+        "buckets": [one.seq_len for one in card.buckets]
+        if isinstance(card, ArtefactCard)
+        else [card.seq_len],
         "bytes": model.stat().st_size,
         "folder_bytes": sum(file.stat().st_size for file in folder.iterdir() if file.is_file()),
         "operators": operators and dict(operators.most_common()),

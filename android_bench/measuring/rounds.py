@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -105,6 +105,43 @@ class Session:
     def median_ms(self) -> float:
         """The session's evidence: the median steady inference."""
         return float(np.median(self.steady_ms))
+
+    @property
+    def ready_ms(self) -> float:
+        """From the start of loading to the first answer."""
+        return self.init_ms + self.first_ms
+
+    @property
+    def model_mib(self) -> float:
+        """Peak memory above what the process took before the model."""
+        return self.peak_mib - self.base_mib
+
+    def faults(self) -> list[str]:
+        """Figures that are missing or can't be: times and memory above zero, shares from zero."""
+        above = {
+            "init_ms": [self.init_ms],
+            "first_ms": [self.first_ms],
+            "steady_ms": self.steady_ms,
+            "base_mib": [self.base_mib],
+            "peak_mib": [self.peak_mib],
+            "probe_ms": [self.machine.get("probe_ms")],
+        }
+        shares = {name: [self.machine.get(name)] for name in (*LIMITS, "thermal_events")}
+        found = [
+            f"{name} is {value!r:.40}"
+            for figures, least in ((above, math.ulp(0)), (shares, 0.0))
+            for name, values in figures.items()
+            for value in (values or [None])
+            if not (is_number(value) and least <= value)
+        ]
+        if not found and not self.model_mib > 0:
+            found.append(f"peak_mib is {self.peak_mib:g}, base_mib {self.base_mib:g}")
+        return found if self.converged in (True, False) else [*found, f"converged is {self.converged!r:.40}"]
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """A finite number, which true and false are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def run_round(

@@ -101,16 +101,24 @@ def ratio_interval(base: ArrayLike, candidate: ArrayLike) -> tuple[Floats, Float
     return np.exp(walsh[..., cut - 1]), np.exp(walsh[..., -cut])
 
 
-def verdict(base: ArrayLike, candidate: ArrayLike) -> NDArray[np.str_]:
+def verdict(
+    base: ArrayLike, candidate: ArrayLike, effect: float = EFFECT_LIMIT, blind: float = BLIND_LIMIT
+) -> NDArray[np.str_]:
     """The gate's timing rule on (..., n) session medians of base and candidate, a pair each round.
 
+    Args:
+        base: (..., n) session medians, one a round.
+        candidate: (..., n) session medians of the same rounds.
+        effect: slowdown that is allowed, as a share.
+        blind: slowdown that a pass rules out.
+
     Returns:
-        (...) of "regression" (p < 0.01 and more than 3% slower), "inconclusive" (no regression shown, but the
-        interval still holds a slowdown of 8%: a pass would mean nothing) or "pass".
+        (...) of "regression" (p < 0.01 and slower by more than `effect`), "inconclusive" (no regression
+        shown, but the interval does not rule out `blind`, as where a number is missing) or "pass".
     """
-    slower = (signed_rank_test(base, candidate) < P_LIMIT) & (ratio(base, candidate) > 1 + EFFECT_LIMIT)
-    blind = ratio_interval(base, candidate)[1] > 1 + BLIND_LIMIT
-    return np.select([slower, blind], ["regression", "inconclusive"], "pass")
+    slower = (signed_rank_test(base, candidate) < P_LIMIT) & (ratio(base, candidate) > 1 + effect)
+    ruled_out = ratio_interval(base, candidate)[1] <= 1 + blind
+    return np.select([slower, ~ruled_out], ["regression", "inconclusive"], "pass")
 
 
 def interleaved(count: int, sessions: int) -> list[int]:

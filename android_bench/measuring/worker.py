@@ -42,14 +42,15 @@ class Measurement:
     """A loaded, warm model that measures in turns.
 
     Args:
-        task: `folder` (artefact); `threads`; `mode`, "padded" (the network alone on encoded pairs) or "text"
-            (tokenise, run, softmax); `inputs`, a .npz of (N, S) arrays by input name or, for "text", a list
-            of pairs; `slowdown`, a share of each inference burnt on top (gate tests).
+        task: `folder` (artefact); `threads`; `mode`, "padded" (the network alone on encoded pairs), "mix" (a
+            pass over pairs encoded in several lengths) or "text" (tokenise, run, softmax); `inputs`, a .npz
+            of (N, S) arrays by input name (of a mix, of (1, S) by NUMBER/NAME) or, for "text", a list of
+            pairs; `slowdown`, a share of each inference burnt on top (gate tests).
     """
 
     def __init__(self, task: dict[str, Any]) -> None:
         folder, text = Path(task["folder"]), task["mode"] == "text"
-        inputs = [[tuple(pair)] for pair in task["inputs"]] if text else _rows(task["inputs"])
+        inputs: list[Any] = [[tuple(pair)] for pair in task["inputs"]] if text else _rows(task["inputs"])
         self.import_ms = _import_runtime(describe(folder).target)
         self.base_mib = resident_mib()
         self.steady_ms: list[float] = []
@@ -62,7 +63,14 @@ class Measurement:
                 self.backend, call = matcher.backend, matcher.score
             else:
                 self.backend = open_model(folder, task["threads"])
-                call = self.backend.run
+                call = run = self.backend.run
+                if task["mode"] == "mix":
+                    inputs = [inputs]  # all of them are one turn
+
+                    def call(rows: list[Any]) -> None:
+                        for row in rows:
+                            run(row)
+
             self.init_ms = 1e3 * (time.perf_counter() - start)
             self.timed = _timed(call, inputs, task["slowdown"])
             self.first_ms = self.timed()
@@ -104,8 +112,14 @@ def session(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(path: str) -> list[dict[str, np.ndarray]]:
-    """(N, S) arrays → N inputs of batch 1."""
+    """(N, S) arrays, or (1, S) by NUMBER/NAME → N inputs of batch 1."""
     arrays = dict(np.load(path))
+    if all("/" in name for name in arrays):
+        mixed: dict[str, dict[str, np.ndarray]] = {}
+        for name, array in arrays.items():
+            number, _, own = name.partition("/")
+            mixed.setdefault(number, {})[own] = array
+        return list(mixed.values())
     return [
         {name: a[i : i + 1] for name, a in arrays.items()} for i in range(len(next(iter(arrays.values()))))
     ]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mobilebert_runtime.errors import DataError, OptionError
+from mobilebert_runtime.errors import ArtefactError, OptionError
 
 if TYPE_CHECKING:
     from mobilebert_runtime.vector_index import Index
 
 CANDIDATES = 10  # found by their vectors, for the decision to rank
-SOURCE = "source.json"  # in the folder of an index that was made of a file: of which, and with which model
 
 
 class LookUp:
@@ -40,9 +39,7 @@ class LookUp:
 
     def index(self, texts: Sequence[str]) -> Index:
         """The vectors of texts."""
-        from mobilebert_runtime.vector_index import Index
-
-        return Index.build(self.embedder.embed(texts), texts)
+        return self.embedder.index(texts)
 
     def search(self, query: str, index: Index, top: int) -> list[dict[str, Any]]:
         """The texts that answer a query best: place among the texts, score, the decision's label, text."""
@@ -61,12 +58,11 @@ class LookUp:
         ]
 
 
-def index_of_file(look_up: LookUp, artefact: Path, file: Path, texts: Sequence[str]) -> tuple[Index, bool]:
-    """The index of a file's texts, from the folder beside it where file and model are those it was made of.
+def index_of_file(look_up: LookUp, file: Path, texts: Sequence[str]) -> tuple[Index, bool]:
+    """The index of a file's texts: that beside it where this model made it of these texts, else a new one.
 
     Args:
         look_up: the opened artefact.
-        artefact: its folder, or the name of an installed model.
         file: the file, which FILE.index lies beside.
         texts: what it holds.
 
@@ -74,29 +70,16 @@ def index_of_file(look_up: LookUp, artefact: Path, file: Path, texts: Sequence[s
         the index, and whether it was built now.
 
     Raises:
-        DataError: FILE.index is there and is no index.
-        OutputError: the folder can't be written.
+        OutputError: FILE.index holds other things than an index, or can't be written.
     """
-    from mobilebert_runtime.files import file_sha256, write_json
     from mobilebert_runtime.vector_index import Index
 
     folder = file.with_name(file.name + ".index")
-    made_by = file_sha256(artefact / "SHA256SUMS") if artefact.is_dir() else str(artefact)
-    source = {"file": file_sha256(file), "artefact": made_by}
-    if folder.exists() and not (folder / "vectors.npy").is_file():
-        raise DataError(f"{folder}: is no index; move it away, an index of {file.name} is kept there")
-    if folder.exists() and _read_source(folder) == source:
-        index = Index.load(folder)
-        if index.texts == list(texts):  # another column of the same file
-            return index, False
+    if folder.is_dir():
+        with suppress(ArtefactError):  # a damaged index is built again
+            index = Index.load(folder)
+            if index.encoder == look_up.embedder.fingerprint and index.texts == list(texts):
+                return index, False
     index = look_up.index(texts)
     index.save(folder, force=True)
-    write_json(folder / SOURCE, source)
     return index, True
-
-
-def _read_source(folder: Path) -> Any:
-    try:
-        return json.loads((folder / SOURCE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,15 @@ import pytest
 from android_bench.gate import gate_report, history
 from android_bench.gate import verdict as rules
 from android_bench.gate.verdict import GateError, Side, gate
+from android_bench.measuring import latency, model_facts, statistics
 from android_bench.measuring import latency_report as report
-from android_bench.measuring import model_facts, statistics
-from android_bench.measuring.latency import BenchError, Comparison
+from android_bench.measuring.latency import BenchError, Comparison, name_candidates
 from android_bench.measuring.latency_record import Record
 from android_bench.measuring.rounds import Candidate, Session
 from android_bench.profiling import instructions
 from mobilebert_export.command_line.program import main
+from mobilebert_export.pipeline.artefact_folder import write_checksums
+from mobilebert_runtime.card import read_card
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
 QUIET = {"others": 0.01, "steal": 0.0, "quota": 0.0, "thermal_events": 0.0, "mhz": 2000.0, "probe_ms": 5.0}
@@ -35,6 +38,7 @@ FACTS = {
     "target": "onnx",
     "quant": "int8",
     "seq_len": 128,
+    "buckets": [128],
     "bytes": 10_000_000,
     "operator_count": 300,
     "macs": 700_000_000,
@@ -173,9 +177,158 @@ def test_facts_are_red_whatever_the_clock_says(change, what):
     assert judge(back).verdict == "inconclusive", "less is fine, but three sessions are still too few"
 
 
-def test_unknown_facts_are_left_out():
-    unknown = FACTS | {"macs": None, "xnnpack": None}
-    assert [fact.what for fact in rules.compare_facts(FACTS, unknown)] == ["bytes"]
+def test_facts_that_neither_side_has_are_left_out_and_others_are_never_green():
+    without = FACTS | {"macs": None, "xnnpack": None}
+    facts, unknown = rules.compare_facts(without, without)
+    assert ([fact.what for fact in facts], unknown) == (["bytes"], [])
+    one = replace(record(), facts={"base": FACTS, "candidate": without})
+    assert judge(one).verdict == "inconclusive"
+    assert len(judge(one).reasons) == 2
+    other = FACTS | {"target": "tflite", "xnnpack": None}
+    assert judge(replace(record(), facts={"base": FACTS, "candidate": other})).verdict == "pass"
+
+
+NOTHING = (None, float("nan"), float("inf"), -1.0, 0, "", "30", [], {}, True)
+
+
+def damaged_records():
+    """Records whose candidate or base lacks one figure, or has what is none; and which figure."""
+    for value in NOTHING:
+        for name in ("init_ms", "first_ms", "base_mib", "peak_mib", "steady_ms"):
+            figure = (20.0, value) if name == "steady_ms" else value
+            yield f"{name} {value!r}", {name: figure}, None
+        yield f"bytes {value!r}", {}, {"bytes": value}
+    for value in NOTHING:
+        yield f"probe_ms {value!r}", {"machine": QUIET | {"probe_ms": value}}, None
+        if value != 0:
+            yield f"others {value!r}", {"machine": QUIET | {"others": value}}, None
+            yield f"converged {value!r}", {"converged": value}, None
+    yield "no samples", {"steady_ms": ()}, None
+    yield "no memory for the model", {"peak_mib": 40.0}, None
+    yield "no machine", {"machine": {}}, None
+    for value in (*NOTHING[1:5], "", True):
+        yield f"macs {value!r}", {}, {"macs": value}
+        yield (
+            f"all_operators {value!r}",
+            {},
+            {"xnnpack": {"delegated_operators": 270, "all_operators": value}},
+        )
+    yield "no facts", {}, "nothing"
+    yield "xnnpack of another shape", {}, {"xnnpack": [270, 300]}
+    yield "instructions of one side", {}, {"instructions": {"inference": 10}}
+
+
+DAMAGED = list(damaged_records())
+
+
+def test_at_least_sixty_damaged_records_are_tried():
+    assert len(DAMAGED) >= 60
+
+
+@pytest.mark.parametrize("side", ["base", "candidate"])
+@pytest.mark.parametrize(("name", "figures", "facts"), DAMAGED, ids=[name for name, *_ in DAMAGED])
+def test_no_damaged_or_missing_figure_passes(name, figures, facts, side):
+    """A candidate twice as slow, and one as quick as the base: neither may be green."""
+    if name == "converged True":
+        return
+    for slowdown in (1.0, 0.0):
+        one = record(slowdown)
+        at = next(n for n, session in enumerate(one.comparison.sessions) if session.candidate == side)
+        one = with_sessions(
+            one, lambda n, session, at=at: replace(session, **figures) if n == at else session
+        )
+        if facts == "nothing":
+            one = replace(one, facts={key: value for key, value in one.facts.items() if key != side})
+        elif facts:
+            one = replace(one, facts=one.facts | {side: FACTS | facts})
+        assert judge(one).verdict != "pass"
+        assert judge(one).reasons
+
+
+def test_sessions_of_one_side_alone_or_of_none_are_never_green():
+    one = record()
+    for kept in ((), ("base",), ("candidate",)):
+        sessions = tuple(found for found in one.comparison.sessions if found.candidate in kept)
+        assert judge(replace(one, comparison=replace(one.comparison, sessions=sessions))).verdict != "pass"
+    for machine in ({}, MACHINE | {"id": None}):
+        assert judge(record(machine=machine)).verdict == "inconclusive"
+
+
+def candidate_with(change):
+    return with_sessions(
+        record(), lambda _, one: replace(one, **change(one)) if one.candidate == "candidate" else one
+    )
+
+
+def test_a_slow_first_answer_and_more_memory_are_red():
+    slow = judge(candidate_with(lambda one: {"init_ms": 2 * one.init_ms}))
+    assert slow.verdict == "regression"
+    assert "first answer +36.4%" in slow.reasons[0]
+    assert judge(candidate_with(lambda one: {"first_ms": 1.05 * one.first_ms})).verdict == "pass"
+    large = judge(candidate_with(lambda one: {"peak_mib": one.peak_mib + 5}))
+    assert large.verdict == "regression"
+    assert large.reasons == ("peak memory in MiB 50.0 → 55.0",)
+    assert judge(candidate_with(lambda one: {"peak_mib": one.peak_mib + 1.5})).verdict == "pass"
+
+
+def test_limits_are_the_callers():
+    five, larger = record(slowdown=0.05, noise=0.001), FACTS | {"bytes": 10_300_000}
+    assert judge(five).verdict == "regression"
+    assert judge(record(slowdown=0.05, noise=0.15)).verdict != "pass"
+    loose, strict = rules.Limits(slower=0.1, larger=0.05), rules.Limits(slower=0.001, larger=0)
+    sides = Side(five, "base"), Side(five, "candidate")
+    assert gate(*sides, loose).verdict == "pass"
+    assert gate(*sides, strict).verdict == "regression"
+    grown = replace(record(), facts={"base": FACTS, "candidate": larger})
+    assert gate(Side(grown, "base"), Side(grown, "candidate"), loose).verdict == "pass"
+    assert judge(grown).verdict == "regression"
+
+
+def test_padded_inputs_say_nothing_of_other_buckets():
+    one = record()
+    for buckets in ([32, 64, 128], None):
+        other = replace(one, facts={"base": FACTS, "candidate": FACTS | {"buckets": buckets}})
+        assert judge(other).verdict == "inconclusive"
+        assert "longest bucket alone" in judge(other).reasons[0]
+
+
+@pytest.mark.slow
+def test_a_candidate_without_small_buckets_is_found(tmp_path):
+    """Of a real network; in the longest bucket the two are as fast as each other."""
+    from tests.helpers import small_matcher
+
+    whole = small_matcher.artefact("tflite", "none")
+    card = read_card(whole)
+    assert len(card.buckets) > 1
+    less = shutil.copytree(whole, tmp_path / "less")
+    longest = replace(card, buckets=card.buckets[-1:]).to_json()
+    (less / "io.json").write_text(json.dumps(longest))
+    write_checksums(less)
+    base, candidate = name_candidates([whole, less])
+    record, verdict = rules.run_gate(base, candidate, seconds=0.3, retries=0)
+    assert verdict.timing.ratio > 1.2
+    assert verdict.verdict != "pass"
+    assert record.facts["base"]["buckets"] != record.facts["candidate"]["buckets"]
+    _, same = rules.run_gate(base, base, seconds=0.3, retries=0)
+    assert 0.9 < same.timing.ratio < 1.1
+
+
+def test_a_mix_holds_what_fills_every_bucket_and_pairs_of_many_lengths(tmp_path):
+    folders = [write_artefact(tmp_path / name, "onnx", onnx_model()) for name in ("one", "other")]
+    card = json.loads((folders[1] / "io.json").read_text())
+    card["buckets"] = [{"seq_len": length, "signature": None} for length in (16, 40, 64)]
+    (folders[1] / "io.json").write_text(json.dumps(card))
+    write_checksums(folders[1])
+    mix = latency.mixed_inputs(folders, latency.PAIRS)
+    rows = [latency.encode_mix(folder, mix) for folder in folders]
+    tokens = [int(row["attention_mask"].sum()) for row in rows[0]]
+    assert tokens[-3:] == [16, 40, 64]
+    assert len(set(tokens)) > 5
+    assert {row["input_ids"].shape for row in rows[0]} == {(1, 64)}
+    assert {row["input_ids"].shape[1] for row in rows[1]} == {16, 40, 64}
+    assert all(
+        (a["input_ids"][0, :n] == b["input_ids"][0, :n]).all() for a, b, n in zip(*rows, tokens, strict=True)
+    )
 
 
 def test_self_test_judges_real_processes(tmp_path):
@@ -289,7 +442,7 @@ def test_command_line(tmp_path, capsys):
     ("arguments", "message"),
     [
         (("bench", "nowhere"), "nowhere"),
-        (("bench", "TINY", "--mode", "random"), "expected one of padded, text"),
+        (("bench", "TINY", "--mode", "random"), "expected one of padded, mix, text"),
         (("bench", "TINY", "--seq-len", 128), "made for 64 tokens, not 128"),
         (("bench", "TINY", "--python", "/no/such/bin/python"), "no such program"),
         (("bench", "history", "nowhere"), "no records"),

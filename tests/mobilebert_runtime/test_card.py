@@ -229,6 +229,28 @@ def test_any_damage_is_refused_by_name_or_changes_a_value_within_its_range(name)
     assert refused > 200
 
 
+@pytest.mark.parametrize("name", CARDS)
+@pytest.mark.parametrize(
+    "value", [10**400, -(10**400), 10**9, "\x1b[31mred", "a\x00b", "same\n", "\u202etxt"]
+)
+def test_huge_numbers_and_control_characters_are_refused_by_their_field(name, value):
+    whole = CARDS[name].to_json()
+    for path in fields_of(whole):
+        data = copy.deepcopy(whole)
+        holder = data
+        for key in path[:-1]:
+            holder = holder[key]
+        if isinstance(holder[path[-1]], (dict, bool)) or holder[path[-1]] is None:
+            continue
+        listed = isinstance(holder[path[-1]], list) and path[-1] not in ("inputs", "outputs", "buckets")
+        holder[path[-1]] = [value] if listed else value
+        if path[-1] in ("threshold", "temperature", "pad_id", "size") and value == 10**9:
+            continue  # within the range of a plain logit's threshold, or of an id
+        with pytest.raises(ArtefactError, match=r"folder.io\.json") as caught:
+            ArtefactCard.from_json(data, IO)
+        assert str(caught.value).isprintable()
+
+
 def test_one_logit_is_never_a_softmax():
     card, logits = CARDS["matcher of one logit"], np.array([[-3.0], [0.5]], np.float32)
     expected = 1 / (1 + np.exp(-(logits[:, 0] / 2.0 + np.array([0.25, -1.0]))))

@@ -152,3 +152,12 @@ def test_generated_regular_expressions_are_refused_or_quick(tmp_path):
     said = done.stdout.splitlines()
     assert len(said) == len(paths)
     assert 10 < sum(" read" in line for line in said) < len(paths)
+
+
+def test_a_token_id_that_no_network_has_is_an_error_of_ours(tmp_path):
+    data = json.loads(tokenizer_kinds.tokenizer("roberta").to_str())
+    data["model"]["vocab"]["a"] = 3_000_000_000
+    (tmp_path / "tokenizer.json").write_text(json.dumps(data))
+    tokenizer = PairTokenizer.load(tmp_path)
+    with pytest.raises(ModelError, match="token id 3000000000"):
+        tokenizer.encode([("a", "a")], 16)

@@ -59,7 +59,7 @@ def search(
         known = Index.load(index)
     else:
         with console.status(f"{len(texts):,} texts of {index.name}"):
-            known, built = index_of_file(look_up, artefact, index, texts)
+            known, built = index_of_file(look_up, index, texts)
         if built:
             console.print(f"indexed {len(texts):,} texts in {index.name}.index", highlight=False)
     several = len(asked) > 1

@@ -26,7 +26,9 @@ def bench(
         Path | None, opt.INPUT_FILE, Option(help="TSV of text pairs to run; default: built-in ones.")
     ] = None,
     mode: Annotated[
-        str, opt.BENCH_MODES, Option(help="padded: the network alone; text: a whole call from strings.")
+        str,
+        opt.BENCH_MODES,
+        Option(help="padded: the network, inputs at full length; mix: at many lengths; text: from strings."),
     ] = "padded",
     python: Annotated[
         list[str] | None, Option(help="Measure in this other environment's Python too; may be repeated.")

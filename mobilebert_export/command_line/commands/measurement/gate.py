@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from mobilebert_export.command_line import options as opt
+from mobilebert_runtime.errors import OptionError
 
 
 def gate(
@@ -22,6 +23,11 @@ def gate(
         bool, Option("--instructions", help="Judge the instructions of an inference too (minutes).")
     ] = False,
     arch: Annotated[str, opt.ARCHITECTURES, Option(help=opt.ARCHITECTURES_HELP)] = "here",
+    pairs: Annotated[
+        Path | None, opt.INPUT_FILE, Option(help="File of text pairs to run; default: built-in ones.")
+    ] = None,
+    slower: Annotated[float, opt.SHARE, Option(help="Slowdown allowed, as a share.")] = 0.03,
+    larger: Annotated[float, opt.SHARE, Option(help="Growth of the model file allowed, as a share.")] = 0.02,
     retries: opt.Retries = 2,
     self_test: Annotated[
         bool, Option("--self-test", help="Check the gate here: the artefact against itself, then slowed.")
@@ -37,8 +43,10 @@ def gate(
 ) -> None:
     """Compare two artefacts; exit 0 only when a slowdown of 8% is ruled out.
 
-    Red: slower by more than 3% with p < 0.01 over session medians, or more bytes, work or instructions.
-    A troubled or different machine, and too few sessions, are inconclusive: exit 1 as well.
+    Measured are a pass over inputs of many lengths, each in its bucket, the first answer after loading, and
+    peak memory. Red: slower by more than --slower with p < 0.01 over session medians, a first answer 15%
+    later, or more memory, bytes, work or instructions. A troubled or different machine, too few sessions and
+    figures that are missing are inconclusive: exit 1 as well.
     """
     from rich.console import Console
     from rich.markdown import Markdown
@@ -48,11 +56,17 @@ def gate(
     from android_bench.measuring.latency import BenchError
     from android_bench.measuring.latency_report import check_free
     from android_bench.measuring.progress import session_progress
+    from android_bench.measuring.sample_pairs import PAIRS
     from mobilebert_export import library
+    from mobilebert_matching.data.pairs import read_text_pairs
 
     if len(artefacts) != (1 if self_test else 2):
         raise BenchError(f"{len(artefacts)} artefacts; give BASE and CANDIDATE, or one with --self-test")
     counted = opt.counted_architecture(instructions, arch)
+    recorded = not self_test and all(".json" in name and not Path(name).is_dir() for name in artefacts)
+    if pairs and (self_test or recorded):
+        raise OptionError("--pairs: are what two artefacts are measured with; records hold what was measured")
+    limits = rules.Limits(slower, larger)
     if out:
         check_free(out, force=force)
     console = Console()
@@ -88,6 +102,8 @@ def gate(
             seconds=seconds,
             retries=retries,
             instructions=counted,
+            inputs=read_text_pairs(pairs) if pairs else PAIRS,
+            limits=limits,
             progress=told,
         )
     if out:

@@ -44,7 +44,7 @@ def phone(
         Option(help="bench: the ratios expected on Arm cores beside the measured; see docs/phone.md."),
     ] = None,
     mode: Annotated[
-        str, opt.BENCH_MODES, Option(help="padded: the network alone; text: a call from strings.")
+        str, opt.PHONE_MODES, Option(help="padded: the network alone; text: a call from strings.")
     ] = "padded",
     pairs: Annotated[
         Path | None, opt.INPUT_FILE, Option(help="File of text pairs; default: built-in ones.")
