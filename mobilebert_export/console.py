@@ -1,4 +1,4 @@
-"""What the user sees while a command works: our own lines, not the converters'."""
+"""Shows our own progress lines while a command works, and hides the converters' output."""
 
 from __future__ import annotations
 

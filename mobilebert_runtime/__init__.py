@@ -1,9 +1,12 @@
 """Run an artefact folder of `mobilebert export`: numpy, tokenizers and one runtime, nothing else.
 
+```python
 from mobilebert_runtime import Matcher
-Matcher.load("artefacts/matcher-int8").score([("How old is the Moon?", "What is the age of the Moon?")])
 
-A class for each task; `load` opens a folder with the one its card asks for.
+Matcher.load("artefacts/matcher-int8").score([("How old is the Moon?", "What is the age of the Moon?")])
+```
+
+There is a class for each task; `load` opens a folder with the class that its card names.
 """
 
 from __future__ import annotations

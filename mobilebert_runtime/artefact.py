@@ -1,6 +1,8 @@
-"""What the classes of all tasks share: an artefact folder opened, checked and run.
+"""Opens, checks and runs an artefact folder; shared by the classes of all tasks.
 
-    model = load("artefacts/matcher-int8", threads=2)   # a Matcher, TextClassifier, …: as its card says
+```python
+model = load("artefacts/matcher-int8", threads=2)  # a Matcher, TextClassifier, …: as its card says
+```
 
 A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime`; a .onnx file in
 `onnxruntime`.
@@ -204,7 +206,7 @@ def check_threads(threads: Any) -> int:
 
 
 def check_answer(found: NDArray[np.float32], expected: tuple[int, ...]) -> NDArray[np.float32]:
-    """What a network returned, if it is what io.json says: a damaged file may return something else.
+    """What a network returned, checked against io.json: a damaged file may return something else.
 
     Raises:
         ArtefactError: it has another shape, or numbers that are not finite.
@@ -240,7 +242,7 @@ def read_tokenizer(files: ArtefactFiles) -> PairTokenizer:
         case = "lowercase" if said.lowercase else "cased"
         raise ArtefactError(f"{path}: is not a {case} BERT's WordPiece; export the artefact again")
     if tokenizer.kind != said.kind:
-        raise ArtefactError(f"{path}: is no {said.kind}, as io.json says; export the artefact again")
+        raise ArtefactError(f"{path}: is not the {said.kind} that io.json names; export the artefact again")
     if template.single != said.template.single or said.template.pair not in (None, template.pair):
         raise ArtefactError(f"{path}: its template is not that of io.json; export the artefact again")
     if VOCABULARY_FILE in said.files:

@@ -245,7 +245,7 @@ def _open_onnx(model: Path, content: bytes, card: ArtefactCard, threads: int) ->
 
 
 def onnx_options(onnxruntime: Any, threads: int) -> Any:
-    """Session options for one model on so many threads, the same wherever a model is run or measured."""
+    """Session options for one model and a number of threads, the same for running and measuring."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

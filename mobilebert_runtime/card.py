@@ -137,7 +137,7 @@ class ArtefactCard:
             raise CardError(f"activation {activation!r:.60} is none of {task.activations} of {self.task}")
         least = 0 if activation is None else 2 if activation == "softmax" else 1
         if not least <= count <= (MOST_LABELS if activation else 0):
-            raise CardError(f"labels are {count}, which can't be with activation {activation!r}")
+            raise CardError(f"{count} labels do not fit activation {activation!r}")
         if self.task == MATCHING and count > 1 and activation != "softmax":
             raise CardError(f"activation {activation!r} of a matcher needs one label, not {count}")
 
@@ -174,15 +174,15 @@ class ArtefactCard:
 
     @property
     def files(self) -> set[str]:
-        """Names of the files that the artefact needs beside its checksums."""
+        """Names of the files that the artefact needs besides its checksums."""
         return {CARD_FILE, self.model_file, *self.tokenizer.files}
 
     def bucket(self, tokens: int) -> Bucket:
-        """The smallest bucket that holds so many tokens, the largest where none does."""
+        """The smallest bucket that holds this many tokens, else the largest."""
         return next((one for one in self.buckets if one.seq_len >= tokens), self.buckets[-1])
 
     def outputs(self, seq_len: int) -> dict[str, tuple[int, ...]]:
-        """Shape of each float32 output by name, for inputs of so many tokens."""
+        """Shape of each float32 output by name, for inputs of this many tokens."""
         shapes: dict[str, tuple[int, ...]] = {}
         if self.task == TOKEN_CLASSIFICATION:
             shapes[OUTPUT_NAME] = (1, seq_len, len(self.labels))

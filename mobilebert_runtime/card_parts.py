@@ -1,4 +1,4 @@
-"""Parts of an artefact's card, and their reading: buckets, tokenizer and template, vectors, versions.
+"""Reads the parts of an artefact's card: buckets, tokenizer and template, vectors, versions.
 
 Standard library only.
 """
@@ -186,7 +186,7 @@ def read_buckets(fields: Fields) -> tuple[Bucket, ...]:
     lengths = [bucket.seq_len for bucket in buckets]
     if not lengths or lengths != sorted(set(lengths)) or lengths[-1] != longest:
         raise fields.fault(
-            f"buckets of {lengths} tokens with seq_len {longest!r} can't be; "
+            f"buckets of {lengths} tokens with seq_len {longest!r}: "
             "expected ascending lengths that end in seq_len"
         )
     return buckets

@@ -1,4 +1,4 @@
-"""Reading what somebody else wrote: files of a known size at most, JSON fields of a known type and range.
+"""Reads untrusted files: a maximum size for files, a known type and range for JSON fields.
 
 Standard library only. Everything wrong is an `ArtefactError` that names the file and the field.
 """
@@ -28,7 +28,7 @@ LARGEST = 2048 * MEBIBYTE
 
 
 def there(path: Path) -> bool:
-    """Is something there, so far as that can be seen? A name that is too long, or a closed folder, is not."""
+    """Whether a path exists; one that is too long or cannot be looked at counts as absent."""
     try:
         path.stat()
     except (OSError, ValueError):
@@ -37,7 +37,7 @@ def there(path: Path) -> bool:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is not a regular file of a sensible size, before it is opened: a pipe would never end.
+    """Refuse, before opening it, anything but a regular file of a sensible size; a pipe would never end.
 
     Raises:
         ArtefactError: it is missing, no regular file, or too large.
@@ -143,7 +143,7 @@ class Fields:
         """A list of different texts."""
         values = self.take(name, list)
         if not least <= len(values) <= most:
-            raise self.fault(f"{name} {values!r:.60} can't be: {least} to {most} are expected")
+            raise self.fault(f"{name} {values!r:.60}: expected {least} to {most}")
         found = [Fields({name: value}, self.where).text(name, 200) for value in values]
         if len(set(found)) < len(found):
             raise self.fault(f"{name} {values!r:.60} are not all different")

@@ -1,5 +1,6 @@
-"""Texts as vectors, and the search for the texts of an index that lie nearest.
+"""Turns texts into vectors, and finds the nearest texts of an index.
 
+```python
 embedder = Embedder.load("artefacts/minilm-int8")
 index = embedder.index(texts)
 embedder.search("How old is the Moon?", index, top_k=3)   # → [Hit(place=17, score=0.83, text="…"), …]

@@ -1,4 +1,4 @@
-"""What can go wrong that a user should hear of; the command line shows one line, without a traceback.
+"""Errors that a user can cause; the command line shows them in one line, without a traceback.
 
 A package that knows a further kind derives its own class from one of the two bases.
 """
@@ -11,7 +11,7 @@ Raised = TypeVar("Raised", bound="UserError")
 
 
 class UserError(ValueError):
-    """Something that was given is wrong; nothing was done. The program exits with 2."""
+    """Bad input; nothing was done. The program exits with 2."""
 
     exit_code = 2
     advice: tuple[str, tuple[str, ...]] = ("", ())
@@ -51,6 +51,6 @@ class UnreadableWarning(UserWarning):
 
 
 class CheckError(Exception):
-    """The work was done, and its result is not good enough, or a machine failed at it. The exit code is 1."""
+    """The result is not good enough, or a machine failed. The program exits with 1."""
 
     exit_code = 1

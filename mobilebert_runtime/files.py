@@ -1,4 +1,4 @@
-"""Outputs that appear under their name only when they are complete, and are never replaced unasked."""
+"""Writes outputs that appear only when complete and never replace others without being asked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ATTEMPTS = 9
 
 
 def check_output(out: Path, *, force: bool) -> None:
-    """Can `out` be written? To be asked before long work begins.
+    """Check, before long work begins, that `out` can be written.
 
     Raises:
         OutputError: `out` exists and `force` is off, it is a directory, or its folder is missing.
@@ -221,7 +221,7 @@ def _sync(path: Path) -> None:
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Write JSON as people read it, under a temporary name, then rename; an earlier file is replaced."""
+    """Write indented JSON under a temporary name, then rename it; an earlier file is replaced."""
     with replacing(path, force=True) as partial:
         partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

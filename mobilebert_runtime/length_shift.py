@@ -1,4 +1,4 @@
-"""The length prior taken out of a score at run time: two word counts, three cuts, four numbers.
+"""Removes the length prior from a score at run time: two word counts, three cuts, four numbers.
 
 Standard library only, for it travels with an artefact. Definitions: Jiang et al. 2022, Eq. 1 and 2;
 `mobilebert calibrate` fits the numbers.

@@ -1,8 +1,10 @@
-"""Pairs of texts and the probability that they match.
+"""Gives pairs of texts the probability that they match.
 
+```python
 matcher = Matcher.load("artefacts/matcher-int8", threads=2)
-matcher.score([("How old is the Moon?", "What is the age of the Moon?")])   # → array([0.98], float32)
+matcher.score([("How old is the Moon?", "What is the age of the Moon?")])  # array([0.98], float32)
 matcher.rank("How old is the Moon?", ["What is the age of the Moon?", "How far is it?"], top_k=1)
+```
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The part of a text that answers a question (extractive question answering, as SQuAD's).
+"""Finds the part of a text that answers a question (extractive question answering, as in SQuAD).
 
+```python
 reader = QuestionAnswerer.load("artefacts/squad-int8")
 reader.answer([("Who was born in London?", "Ada Lovelace was born in London.")])
-# → [Answer(text="Ada Lovelace", score=0.93, start=0, end=12)]
+# [Answer(text="Ada Lovelace", score=0.93, start=0, end=12)]
+```
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the classes of the tasks return."""
+"""Result types of the task classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures of artefacts in minisign's format: who made this, not only whether it is whole.
+"""Signs and verifies artefacts in minisign's format, which proves who made them.
 
 `SHA256SUMS.minisig` signs SHA256SUMS, and so every file; `minisign -Vm SHA256SUMS -p key.pub` verifies it
 too. Keys come from `minisign -G -W` (without a password). Format: https://jedisct1.github.io/minisign/.
@@ -110,7 +110,7 @@ def read_secret_key(path: Path) -> tuple[bytes, bytes]:
     if data is None or data[:2] != KEY_ALGORITHM or data[4:6] != b"B2":
         raise OptionError(f"{path}: is not a minisign secret key; make one with `minisign -G -W`")
     if data[2:4] != b"\0\0":
-        raise OptionError(f"{path}: is locked with a password; make one without by `minisign -G -W`")
+        raise OptionError(f"{path}: is protected by a password; make one without, with `minisign -G -W`")
     # minisign writes no checksum into such a file; the public half, which it holds too, is one.
     number, seed, public = data[54:62], data[62:94], data[94:126]
     if ed25519.Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw() != public:

@@ -1,4 +1,4 @@
-"""Misspelt words put right before a text becomes tokens: unknown or rare ones at one edit of a frequent one.
+"""Corrects misspelt words before tokenization: unknown or rare ones that are one edit from a frequent word.
 
 Standard library only. A noisy channel (Kernighan, Church and Gale 1990; Norvig 2007) in whole numbers: how
 often a word occurs is taken to fall as its line in the list (Zipf), and each kind of edit has a factor that
@@ -70,7 +70,7 @@ _Near = tuple[int, int, str]
 
 
 class SpellingCorrector:
-    """Corrects words of a text that a list does not hold or holds far down. Many threads may use one at once.
+    """Corrects words that a list lacks or ranks as rare. Safe to use from many threads.
 
     Args:
         words: lower-case words of a to z, the most frequent first.
@@ -116,7 +116,7 @@ class SpellingCorrector:
         return self._corrected(text, frozenset())
 
     def corrected_pair(self, a: str, b: str) -> tuple[str, str]:
-        """Two texts that are compared, in either order: each as `corrected`, beside the words of the other.
+        """Correct two texts of a pair, in either order: each as `corrected`, helped by the other's words.
 
         An unknown word at one edit of a known one of the other text becomes that one, whatever else it is
         near to; where it is near to nothing and has six letters or more, two edits after its first letter

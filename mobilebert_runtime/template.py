@@ -80,7 +80,7 @@ def template_of(tokenizer: Tokenizer, single: TemplateIds, pair: TemplateIds) ->
 
 @dataclass(frozen=True)
 class EncodedText:
-    """What a tokenizer found in a text, taken out of it once: each of its attributes makes its list anew."""
+    """What a tokenizer found in a text, copied once: an Encoding builds its lists anew at each access."""
 
     ids: list[int]
     spans: list[tuple[int, int]]  # characters of each token
@@ -94,7 +94,7 @@ class EncodedText:
 
 @dataclass(frozen=True)
 class Window:
-    """A text or a part of it, encoded within its template, and where its tokens lie."""
+    """A text or a part of it, encoded within its template, with the positions of its tokens."""
 
     ids: list[int]
     types: list[int]

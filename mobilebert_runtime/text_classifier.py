@@ -1,7 +1,9 @@
-"""Classes of a text, or of a pair of texts: one of them, several at once, or a value.
+"""Classifies a text or a pair of texts: one class, several classes at once, or a value.
 
+```python
 classifier = TextClassifier.load("artefacts/topics-int8")
-classifier.classify(["The match ended in a draw."])   # → [{"sport": 0.97, "politics": 0.02, …}]
+classifier.classify(["The match ended in a draw."])  # [{"sport": 0.97, "politics": 0.02, …}]
+```
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Labels of a text's tokens, and the entities they make up.
+"""Labels the tokens of a text, and joins them to entities.
 
+```python
 tagger = TokenClassifier.load("artefacts/names-int8")
-tagger.entities(["Ada Lovelace was born in London."])   # → [[("PER", 0.99, 0, 12, "Ada Lovelace"), …]]
+tagger.entities(["Ada Lovelace was born in London."])  # [[("PER", 0.99, 0, 12, "Ada Lovelace"), …]]
+```
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class PairTokenizer:
 
     @classmethod
     def load(cls, directory: str | Path) -> PairTokenizer:
-        """Read tokenizer.json of a model directory, and the configs and spelling.txt beside it.
+        """Read tokenizer.json of a model directory, with its configs and spelling.txt.
 
         Raises:
             ModelError: a file is missing or damaged.
@@ -140,7 +140,7 @@ class PairTokenizer:
         return self._tokenizer.get_vocab()
 
     def reads_as_bert(self, *, lowercase: bool) -> bool:
-        """Does it split texts as BERT's own code does, which a phone does from vocab.txt alone?"""
+        """Whether it splits texts like BERT's own code, which a phone reproduces from vocab.txt alone."""
         return self.kind == "wordpiece" and splits_as_bert(self._tokenizer, lowercase=lowercase)
 
     @property

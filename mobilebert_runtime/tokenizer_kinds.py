@@ -1,4 +1,4 @@
-"""Which kind of tokenizer a tokenizer.json holds, and what else a model directory says of it."""
+"""Recognises the kind of tokenizer in a tokenizer.json, and reads its configs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kind_of(tokenizer: Tokenizer) -> str | None:
 
 
 def splits_as_bert(tokenizer: Tokenizer, *, lowercase: bool) -> bool:
-    """Does a WordPiece split texts as BERT's own code does, which a phone does from vocab.txt alone?"""
+    """Whether a WordPiece splits texts like BERT's own code, which a phone repeats from vocab.txt alone."""
     rules, model = tokenizer.normalizer, tokenizer.model
     return (
         rules.lowercase is lowercase

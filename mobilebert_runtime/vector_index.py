@@ -1,7 +1,7 @@
-"""An index of texts by their vectors: a folder of rows in one or two bytes a number, and the texts.
+"""An index of texts by their vectors: a folder with the texts and a vector of int8 or float16 for each.
 
 DIR/vectors.npy    int8 or float16 (N, D), rows of length 1
-    scales.npy     float32 (N,), of int8 rows alone: a row is its scale times its numbers
+    scales.npy     float32 (N,), with int8 only: a row is its scale times its numbers
     texts.jsonl    a text on each line, as a JSON string
     index.json     the format, and the encoder: the fingerprint of the artefact that made the vectors
     SHA256SUMS     of the other files
@@ -201,7 +201,7 @@ def _read_texts(sums: Checksums) -> list[str]:
             raise
         raise ArtefactError(f"{path}: damaged ({str(error)[:200]}); build the index again") from None
     if not all(isinstance(text, str) for text in texts):
-        raise ArtefactError(f"{path}: holds what is no text; build the index again")
+        raise ArtefactError(f"{path}: holds an entry that is not a text; build the index again")
     return texts
 
 

@@ -60,7 +60,7 @@ class Coordinates:
 
 
 def build(out: Path, work: Path) -> Path:
-    """Write the AAR and what lies beside it into a folder; the AAR's path.
+    """Write the AAR with its POM and listing into a folder; returns the AAR's path.
 
     Args:
         out: the folder, made if it is not there.

@@ -1,4 +1,4 @@
-"""Compile and run Java with the machine's JDK and the fetched tools; the plain way beside Gradle."""
+"""Compiles and runs Java with the machine's JDK and the fetched tools, without Gradle."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What BERT's normaliser does to every code point, asked of `tokenizers` itself, as a small text table.
+"""What BERT's normaliser does to every code point, taken from `tokenizers`, as a small text table.
 
 A second table holds what the pattern of byte-level BPE takes for letters and numbers.
 

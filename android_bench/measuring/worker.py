@@ -1,4 +1,4 @@
-"""One measured session, in a process of its own: load, first inference, warm-up, steady inferences in turns.
+"""One measured session in its own process: load, first inference, warm-up, steady inferences in turns.
 
 The parent writes JSON lines to standard input (the task, then one line a turn, then null) and reads a JSON
 line for each: true when the model is warm, true after a turn, at the end the record. A fresh process per

@@ -1,4 +1,4 @@
-"""What was expected of int8 on Arm cores, beside what a phone measured.
+"""Compares what was expected of int8 on Arm cores with what a phone measured.
 
 The file is one that `python -m studies.latency.arm_kernels` writes: cycles of an inference by core and
 artefact, modelled, of one network.

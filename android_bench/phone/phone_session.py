@@ -20,7 +20,7 @@ TASK_LIMIT_S = 1800.0
 
 
 class Runner:
-    """A bundle installed on a device, and the artefacts that were put beside it."""
+    """A bundle installed on a device, with the artefacts that were copied there."""
 
     def __init__(self, phone: Phone, bundle: Bundle) -> None:
         """Install the bundle unless the device has exactly this one."""

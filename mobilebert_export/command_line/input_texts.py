@@ -1,4 +1,4 @@
-"""What `mobilebert run` reads: texts or pairs from its arguments, a table, or standard input."""
+"""Reads the inputs of `mobilebert run`: texts or pairs from arguments, a table, or standard input."""
 
 import sys
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def read_file(path: Path, texts: int, text_a: str | None, text_b: str | None) ->
         if bad:
             first = bad[0]
             detail = f" ({first.detail})" if first.detail else ""
-            raise DataError(f"{path}: line {first.line}: {first.reason}{detail}; mend or remove this row")
+            raise DataError(f"{path}: line {first.line}: {first.reason}{detail}; fix or remove this row")
         found += block.values[0]
     if not found:
         raise DataError(f"{path}: no row below the header; give at least one text")

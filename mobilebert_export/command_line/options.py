@@ -1,4 +1,4 @@
-"""What options accept, and the check of all of them before a command begins.
+"""What options accept, all checked before a command begins.
 
 A command declares each option as `Annotated[type, RULE, Option(help=…)]`, or by a type of this file where
 several commands share the option: `threads: Threads = 2`. `check` reads the rules back from the annotations.
@@ -215,7 +215,7 @@ def check(command: Callable[..., Any], flags: Mapping[str, str], values: Mapping
 
 
 def check_texts(texts: Iterable[str]) -> None:
-    """Refuse texts of the command line that are empty, not UTF-8 or too long to be one.
+    """Refuse texts of the command line that are empty, not UTF-8 or too long.
 
     Raises:
         OptionError: naming the text by its number.
@@ -239,7 +239,7 @@ def of_file(option: str, file: Path | None, given: Mapping[str, object]) -> None
         OptionError: naming the first that is given.
     """
     if file is None and (flag := next((flag for flag, value in given.items() if value), None)):
-        raise OptionError(f"{flag}: says how a file is read; give one with {option}, or leave {flag} away")
+        raise OptionError(f"{flag}: says how a file is read; give one with {option}, or leave {flag} out")
 
 
 def rules(command: Callable[..., Any]) -> dict[str, Rule]:
@@ -329,7 +329,7 @@ def counted_architecture(instructions: bool, arch: str) -> str | None:
 
 
 Threads = Annotated[int, THREADS, Option(help="CPU threads.")]
-Seed = Annotated[int, SEEDS, Option(help="Of everything that is random.")]
+Seed = Annotated[int, SEEDS, Option(help="Random seed.")]
 TrainingType = Annotated[
     str, Choice("float32", "bf16"), Option(help="float32, or bf16 where the processor or GPU has it.")
 ]
@@ -348,7 +348,7 @@ Retries = Annotated[
 JsonFile = Annotated[Path | None, OUTPUT_FILE, Option("--json", help="Write everything here as JSON.")]
 Symmetric = Annotated[bool, Option("--symmetric", help="Mean over both orders of a pair; twice the time.")]
 RunFolder = Annotated[
-    Path, RUN_FOLDER, Option(help="Folder of the run; an interrupted run there is taken up again.")
+    Path, RUN_FOLDER, Option(help="Folder of the run; an interrupted run there is resumed.")
 ]
 TextA = Annotated[str | None, Option(help="Column of the first texts; default: known names.")]
 TextB = Annotated[str | None, Option(help="Column of the second texts.")]

@@ -1,4 +1,4 @@
-"""One way to score pairs, whether the matcher is a PyTorch model or an artefact in its runtime."""
+"""Scores pairs with a PyTorch model or an artefact through one interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a network goes through before conversion: Kronecker lowering, exact rewrites, ranges, rounding."""
+"""Prepares a network for conversion: Kronecker lowering, exact rewrites, ranges, rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `mobilebert export` is asked for: each option once, with its help text, and the checks of them all."""
+"""The options of `mobilebert export`, each declared once with its help text, and their checks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -92,7 +92,7 @@ class ExportRequest:
             object.__setattr__(self, "buckets", tuple(self.buckets))
 
     def recipe(self) -> Recipe:
-        """The quantisation recipe, after checking all that can be checked without reading a file.
+        """The quantisation recipe, after all checks that need no file.
 
         Raises:
             OptionError: an option is unknown, out of range, or contradicts another.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A PyTorch network, what it is for, and what belongs to it."""
+    """A PyTorch network with its task, tokenizer and settings."""
 
     network: nn.Module
     task: ModelTask

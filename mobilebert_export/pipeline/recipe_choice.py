@@ -1,4 +1,4 @@
-"""Which recipe an artefact gets: the fastest that passes verification with room, and why not others."""
+"""Chooses the recipe of an artefact: the fastest that passes verification with a margin."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A recipe that was not taken, and why: what it breaks, has little room for, or could not keep."""
+    """A rejected recipe and the reason: a broken limit, too little margin, or a budget it could not keep."""
 
     recipe: str
     failures: tuple[str, ...]
@@ -115,9 +115,9 @@ def choose(
     where: Path,
     progress: Progress,
 ) -> Chosen:
-    """Try recipes, the fastest first; take the first with room.
+    """Try recipes from the fastest on and take the first that passes with a margin.
 
-    Where none has room, the one that changes the fewest decisions is taken, of equal ones the faster; layers
+    If none has a margin, the one that changes the fewest decisions is taken, of equal ones the faster; layers
     in float, which cost time and bytes, are for networks that nothing else passes with.
 
     Args:

@@ -1,4 +1,4 @@
-"""The texts that come with the project: written for it, taken from no data set.
+"""The bundled texts, written for this project and taken from no data set.
 
 Paraphrases, near misses and unrelated pairs as a matcher meets them: 1 to 94 words, odd punctuation, numbers,
 accents, emoji, several scripts, URLs and code; and questions about paragraphs, for readers. Every third row
@@ -63,7 +63,7 @@ def verification_pairs() -> list[tuple[str, str]]:
 
 
 def generated_pairs(count: int) -> list[tuple[str, str]]:
-    """So many pairs made by rules from verification pairs that are not long, always the same.
+    """A number of pairs made by rules from short verification pairs, always the same.
 
     Real pairs are that short, and thousands of long ones would take minutes; `verification_pairs` has some.
     """

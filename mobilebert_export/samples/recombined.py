@@ -1,4 +1,4 @@
-"""Many text pairs from few: the bundled texts recombined and changed by rules, the same on every machine.
+"""Makes many text pairs from the bundled ones by recombining and editing them, the same on every machine.
 
 A matcher meets pairs of every kind here: the same text twice with slips of the keyboard, paraphrases with a
 word left out, a near miss by one number or one negation, two texts on different things, short questions and
@@ -70,7 +70,7 @@ _PARTNER, _ITSELF = 0.55, 0.8
 
 
 def recombined(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
-    """So many different pairs made from some, none of them one that was given.
+    """A number of different pairs made from some, none of them given.
 
     Args:
         pairs: to start from, at least two.

@@ -1,4 +1,4 @@
-"""From labelled pairs to matchers that a phone can run: teachers, students, artefacts and their figures."""
+"""From labelled pairs to verified matchers: teachers, students, artefacts and their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch → float TFLite through litert-torch, and what the TFLite runtime makes of a file.
+"""PyTorch → float TFLite through litert-torch, and how the runtime partitions the file.
 
 Everything is static: batch 1, and a signature with a graph of its own per sequence length. The graphs differ
 in shapes only; their weights are the same buffers of the file. Inputs and output keep their names in every

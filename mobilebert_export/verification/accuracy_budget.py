@@ -1,4 +1,4 @@
-"""A mixed recipe: products go back to float, the most harmful first, until accuracy is within a budget."""
+"""A mixed recipe: the most harmful products stay in float until accuracy is within a budget."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def meet_budget(
 
 
 def accuracy(folder: Path, labelled: LabelledPairs) -> float:
-    """Percent of pairs that an artefact labels right.
+    """Percentage of pairs that an artefact labels correctly.
 
     Of one or two labels, label 1 of the pairs is a match, as for `evaluate`; of more it is the class.
     """

@@ -28,7 +28,7 @@ Outputs = Mapping[str, Floats]
 
 @dataclass(frozen=True)
 class Agreement:
-    """What two sets of outputs have in common; None where a task has no such figure."""
+    """How far two sets of outputs agree; None where a task has no such figure."""
 
     max_abs_logit: float  # largest |Δ| of an output
     label_agreement: float | None = None  # share of texts, tokens or spans that get the same label or place

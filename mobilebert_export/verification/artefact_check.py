@@ -1,4 +1,4 @@
-"""An artefact against its PyTorch model: outputs on some texts, decisions on many."""
+"""Compares an artefact with its PyTorch model: outputs on some texts, decisions on many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many of a matcher's decisions quantising changes, and what that costs: on many pairs, with intervals.
+"""Counts the decisions of a matcher that quantising changes, and what they cost, with intervals.
 
 A pair whose score lies next to the threshold may get the other label by a change of a hundredth of a logit;
 it is nearly as likely to be right after it as before. So what is bounded is the accuracy that would be lost
@@ -102,7 +102,7 @@ class DecisionChanges:
 
     @property
     def thin(self) -> tuple[str, ...]:
-        """One sentence for each thing that leaves little room."""
+        """One sentence for each figure with little margin."""
         found = []
         if self.changed > ROOM_CHANGED * self.pairs:
             found.append(f"changes {self.changed_share:.1%} of decisions, more than {ROOM_CHANGED:.1%}")
@@ -143,7 +143,7 @@ class ChangeCounter:
         self._expected: NDArray[np.float32] | None = None
 
     def count(self, matcher: Matcher, tolerance: Tolerance) -> DecisionChanges:
-        """What an artefact, loaded in its runtime, decides otherwise."""
+        """The decisions that an artefact, loaded in its runtime, changes."""
         if self._expected is None:
             encoded = matcher.tokenizer.encode(self._pairs, matcher.card.seq_len)
             self._expected = reference_logits(self._model, encoded)

@@ -1,4 +1,4 @@
-"""Does the artefact say what the PyTorch model says? Asked on real padded texts, in the real runtime."""
+"""Compares an artefact with the PyTorch model on real padded texts in the real runtime."""
 
 from __future__ import annotations
 

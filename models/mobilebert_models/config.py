@@ -1,4 +1,4 @@
-"""The one config of our encoders; field names are Hugging Face's, so config.json needs no translation."""
+"""The config of all our encoders, with Hugging Face's field names, so config.json needs no translation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a config costs: parameters by part, multiply-accumulates, bytes."""
+"""Counts what a config costs: parameters by part, multiply-accumulates, bytes."""
 
 from __future__ import annotations
 

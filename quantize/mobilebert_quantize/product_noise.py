@@ -1,4 +1,4 @@
-"""What int8 costs each product of a file, predicted from calibration: signal over rounding noise, in dB.
+"""Predicts from calibration what int8 costs each product of a file: signal over rounding noise, in dB.
 
 A product y = x·w of `inner` terms with steps Δx, Δw, Δy has the noise variance
 

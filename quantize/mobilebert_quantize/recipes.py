@@ -64,7 +64,7 @@ class Recipe:
     # Results of integer operators stay float, and a bias is added exactly.
     float_results: bool = False
     # The linear layer that reads neighbouring words side by side (MobileBERT's embedding) stays float: its
-    # rounded results would be noise in every later layer (decision 019).
+    # rounded results would be noise in every later layer (decision 007).
     float_embedding_layer: bool = False
     # Of a way to the same quantisation that is tried where the recipe before it fails verification.
     variant: str = ""
@@ -163,7 +163,7 @@ _ONNX = {"onnxruntime": "1.17"}
 # - the mask: a padded key's score (-60) would take most of an int8 sum's 256 steps from the real scores;
 # - softmax, which XNNPACK does not have in int8: the graph would fall apart into partitions;
 # - the scores that softmax reads: in the shipped matcher's first layer one int8 step is 0.38, and a score one
-#   step higher gets 1.46 times the weight (decision 017);
+#   step higher gets 1.46 times the weight (decision 007);
 # - residual sums and norms: float ones take the rms error of the shipped matcher's logits from 0.20 to 0.05,
 #   at no cost in time that could be measured.
 _TFLITE_ROW_RANGES = Recipe(

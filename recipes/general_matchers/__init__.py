@@ -1,1 +1,1 @@
-"""General text matchers of MiniLM: texts, teachers, pruning, training of trunk and head; no labels."""
+"""General text matchers from MiniLM without labels: texts, teachers, pruning, training of trunk and head."""

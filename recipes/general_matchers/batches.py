@@ -1,4 +1,4 @@
-"""The batches a trunk learns from: texts of like length, near texts together, a share of them misspelt."""
+"""Training batches of a trunk: texts of similar length, similar texts together, a share of them misspelt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trunk's linear layers on a grid of four bits, rounded so that what they compute changes least."""
+"""Rounds a trunk's linear layers to four bits so that their outputs change least."""
 
 from __future__ import annotations
 

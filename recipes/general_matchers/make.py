@@ -1,4 +1,4 @@
-"""From texts without labels to general matchers: what the teachers say of them, trunk, head, artefact.
+"""From text without labels to general matchers: teachers' vectors, trunk, head, artefact.
 
     OUT/general.json            what the folder was begun with; another run may not go on in it
         cache/                  the texts, the teachers' vectors, near texts
@@ -265,7 +265,7 @@ def read_by_teachers(config: GeneralConfig, console: Console) -> list[str]:
 
 
 def words_of(data: Path, texts: list[str]) -> list[str]:
-    """Words to correct by: of corpora and texts; of one's own file beside those of the shipped matcher."""
+    """Words to correct by: from corpora and texts; for a user's file also those of the shipped matcher."""
     if data.is_dir():
         return frequent_words(corpus_pieces([data / "corpora" / name for _, name, _ in CORPORA]), texts)
     shipped = find_directory(SPELLED_BY) / SPELLING_FILE

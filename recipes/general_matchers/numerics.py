@@ -1,4 +1,4 @@
-"""The one source of chance of the general matcher's training, the device, and the type of its products."""
+"""Random generators, device and number type of the general matcher's training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def generator(seed: int | str) -> random.Random:
-    """A generator of its own for every purpose: its draws depend on the seed alone."""
+    """A separate random generator for every purpose; its draws depend on the seed only."""
     return random.Random(seed)  # noqa: S311 (texts are drawn, no secrets)
 
 

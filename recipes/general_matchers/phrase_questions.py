@@ -1,4 +1,4 @@
-"""Questions without end: forms in which people ask, about what sentences of an English corpus name and say.
+"""Generates questions in common forms about what sentences of an English corpus name and say.
 
 Phrases are cut out by patterns and need not make sense in a form: teachers say what a question means.
 Questions come in groups of two phrases in two forms: some differ in their words alone, some in their form.

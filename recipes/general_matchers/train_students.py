@@ -79,7 +79,7 @@ class StudentConfig:
 class TrunkTraining:
     """Who learns from whom, of what texts, for how long."""
 
-    out: Path  # folder of the run; an interrupted run there is taken up again
+    out: Path  # folder of the run; an interrupted run there is resumed
     cache: Path  # folder of texts.tsv
     sentences: Path  # more texts, one a line
     near: Path  # the teacher in whose width targets lie

@@ -59,7 +59,7 @@ Rounding = Callable[[Encoder, PairTokenizer, Sequence[str]], Encoder]
 class TrunkConfig:
     """From what a trunk is made, for how long, and how."""
 
-    out: Path  # folder of the run; an interrupted run there is taken up again
+    out: Path  # folder of the run; an interrupted run there is resumed
     cache: Path  # folder of texts.tsv, the teachers' vectors and the neighbours
     arch: str = "matcher-open-m"  # preset of the trunk: MiniLM's feature map and heads
     data: Path | None = None  # data sets: development figures and real misspellings; neither without it

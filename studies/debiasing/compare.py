@@ -43,7 +43,7 @@ from mobilebert_training.finetuning.matchers import EncoderMatcher
 from mobilebert_training.trainer import Parts, train
 from mobilebert_training.training_config import LossNormalizers, ResumeError, TrainingConfig
 from studies.common.paper_data import HeldOut, held_out_parts, paper_data
-from studies.common.records import read_all, read_json, write_text
+from studies.common.records import read_all, read_folder, read_json, write_text
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
 from studies.debiasing.methods import (
     METHODS,
@@ -170,7 +170,7 @@ class Comparison:
             raise OptionError(f"{name} needs a teacher's labels; give --teacher")
         sources = self._sources(teacher)
         path = self.record_path(name)
-        if path.is_file():
+        if path.name in read_folder(self.out):
             return _checked(path, sources)
         trained = method.trained_as or name
         folder = self.runs / f"{trained}.seed{self.config.seed}"

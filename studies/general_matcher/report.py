@@ -55,7 +55,7 @@ CHANGES = (
     ("typo_auc_twitter_url_test", "... Twitter-URL"),
 )
 SINGLE = (
-    ("identical_same", "2,000 texts beside themselves: at or above the threshold"),
+    ("identical_same", "2,000 texts paired with themselves: at or above the threshold"),
     ("identical_lowest", "... lowest score"),
     ("swap_largest_change", "largest change when the texts change places, MRPC"),
     ("ece_qqp_test", "ECE after slope and offset on 500 dev pairs, QQP"),

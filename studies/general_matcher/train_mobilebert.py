@@ -110,7 +110,7 @@ class DeeperConfig(StudentConfig):
 
 
 def main(
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is resumed.")],
     arch: Annotated[list[str] | None, Option(help="Presets of the students.")] = None,
     cache: Cache = CACHE,
     shared: Shared = SHARED,

@@ -39,7 +39,7 @@ from studies.general_matcher.options import CACHE, SHARED, Cache, Shared
 
 
 def main(
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is resumed.")],
     arch: Annotated[str, Option(help="Preset of the student.")] = "mobilebert-tiny",
     cache: Cache = CACHE,
     shared: Shared = SHARED,

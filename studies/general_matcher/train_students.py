@@ -36,7 +36,7 @@ NUMBERS = [field.name for field in fields(EncoderConfig) if field.type in (int, 
 
 
 def main(
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is resumed.")],
     student: Annotated[
         list[str],
         Option(

@@ -24,10 +24,11 @@ from mobilebert_export.pipeline.export_request import ExportRequest
 from mobilebert_export.pipeline.exporter import export
 from mobilebert_export.verification.verify import VerificationError
 from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_labelled
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import write_json
 from studies.common.markdown import table
 from studies.common.plots import panels, save
-from studies.common.records import read_json, write_text
+from studies.common.records import read_folder, read_json, write_text
 from studies.common.script import command_line, console, run
 from studies.kronecker.out_of_domain import figures
 
@@ -108,8 +109,11 @@ def main(
     """Export every trained student in float and int8, factored and multiplied out; measure and draw them."""
     artefacts.mkdir(parents=True, exist_ok=True)
     others, progress = beside or [], console()
-    names = run_names or sorted(p.stem for p in (results / "cells").glob("*.seed0.json"))
-    records = {name: read_json(results / "cells" / f"{name}.json") for name in names}
+    cells = read_folder(results / "cells")
+    names = run_names or [name.removesuffix(".json") for name in cells if name.endswith(".seed0.json")]
+    if missing := [name for name in names if f"{name}.json" not in cells]:
+        raise DataError(f"{results / 'cells'}: no record named {missing[0]}")
+    records = {name: cells[f"{name}.json"] for name in names}
     rows = export_all("teacher", teacher, artefacts, ("auto",), None, progress)
     for name in names:
         rows += export_all(name, runs / name / "model", artefacts, LOWERINGS, pairs, progress)

@@ -54,8 +54,10 @@ class RepresentationWeights:
 
 
 def main(
-    corpus: Annotated[list[Path], Option(help="Text, a paragraph a line (.txt, .xz, .gz); may be repeated.")],
-    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
+    corpus: Annotated[
+        list[Path], Option(help="Text, one paragraph per line (.txt, .xz, .gz); may be repeated.")
+    ],
+    out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is resumed.")],
     student: Annotated[str, Option(help="Preset of the student, a plain BERT.")] = "bert-tiny",
     teacher: Annotated[str, Option(help="minilm, or the model directory of a wider BERT.")] = "minilm",
     sentences: Annotated[int, Option(min=1, help="Training texts drawn from the corpus.")] = 50_000,

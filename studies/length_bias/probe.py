@@ -48,7 +48,9 @@ class Subject:
 
 
 def main(
-    corpus: Annotated[list[Path], Option(help="Text, a paragraph a line (.txt, .xz, .gz); may be repeated.")],
+    corpus: Annotated[
+        list[Path], Option(help="Text, one paragraph per line (.txt, .xz, .gz); may be repeated.")
+    ],
     json_file: Annotated[Path, Option("--json", help="The record; what it holds already is not redone.")],
     model: Annotated[
         list[str] | None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mobilebert_runtime.errors import DataError
-from studies.common.records import read_json
+from studies.common.records import read_folder
 from studies.length_bias.published import ARCHITECTURES, DATA, METRICS, TABLE_2
 
 TRAIN_SETS = ("original", "adversarial")
@@ -65,7 +65,7 @@ class Runs:
         Raises:
             DataError: a file is not the record of a run, or lacks a metric of Table 2.
         """
-        return cls(_read(path) for path in sorted(folder.glob("*.json")))
+        return cls(_checked(folder / name, record) for name, record in read_folder(folder).items())
 
     def __len__(self) -> int:
         return sum(len(seeds) for seeds in self._runs.values())
@@ -139,8 +139,7 @@ def printed_directions() -> tuple[list[Direction], list[Direction]]:
     return drops, gains
 
 
-def _read(path: Path) -> dict[str, Any]:
-    record = read_json(path)
+def _checked(path: Path, record: dict[str, Any]) -> dict[str, Any]:
     try:
         for name, known in (("data", DATA), ("arch", ARCHITECTURES), ("train_set", TRAIN_SETS)):
             if record[name] not in known:

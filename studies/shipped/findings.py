@@ -35,7 +35,7 @@ def _beside(records: ShipRecords) -> Iterator[tuple[str, str]]:
         if own is not None and known:
             best = max(known, key=lambda title: known[title])
             shown = f"{_percent(own)}; best other {100 * known[best]:.2f}% ({best})"
-        what = f"{name}: accuracy, {part} test, beside {len(known)} of {len(OTHERS)} others"
+        what = f"{name}: accuracy, {part} test, against {len(known)} of {len(OTHERS)} others"
         yield what, shown
 
 
@@ -43,7 +43,7 @@ def _integers(records: ShipRecords) -> Iterator[tuple[str, str]]:
     for name in STUDENTS:
         small, whole = records.test(f"{name}.int8"), records.test(name)
         shown = f"{100 * (small['accuracy'] - whole['accuracy']):+.2f} points" if small and whole else NONE
-        yield f"{name}: accuracy, int8 less float", shown
+        yield f"{name}: accuracy, int8 minus float", shown
 
 
 def _gap(records: ShipRecords) -> Iterator[tuple[str, str]]:
@@ -78,7 +78,7 @@ def _probe(records: ShipRecords) -> Iterator[tuple[str, str]]:
             blind = probe.get("length_blind")  # not in older records
             if question == "false_negative" and blind and blind["auc"] is not None:
                 by_chance = with_interval(blind["auc"], blind["interval"], 3)
-                shown += f"; {by_chance} of errors that lengths have no part in"
+                shown += f"; {by_chance} for errors drawn without regard to length"
         yield f"{name}: lengths predict which {what}, adversarial test", shown
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mobilebert_runtime.errors import DataError
-from studies.common.records import read_json
+from studies.common.records import read_folder
 
 QQP = "qqp-test"
 TRANSFERS = {"twitter_url": "Twitter-URL", "mrpc": "MRPC"}  # never trained on when they are tests here
@@ -87,9 +88,15 @@ class ShipRecords:
             raise DataError(f"{folder}: no such folder; `mobilebert evaluate … --json` fills it")
         evaluations: dict[str, dict[str, Json]] = {name: {} for name in TITLES}
         moved: dict[str, Json] = {}
-        latency_files = sorted(folder.glob(LATENCY))
-        for path in sorted(folder.glob("*.json")):
-            if path.name == SPEED or path in latency_files:
+        latencies: dict[str, Json] = {}
+        speed: Json | None = None
+        for file, record in read_folder(folder).items():
+            path = folder / file
+            if file == SPEED:
+                speed = _checked(path, record, _SPEED_NEEDED)
+                continue
+            if fnmatchcase(file, LATENCY):
+                latencies[path.stem] = _latency(path, record)
                 continue
             name, _, test = path.stem.rpartition(".")
             if name not in TITLES or test not in (QQP, *TRANSFERS, INVARIANCES):
@@ -98,16 +105,15 @@ class ShipRecords:
                     f"{', '.join((QQP, *TRANSFERS, INVARIANCES))}; rename or remove it"
                 )
             if test == INVARIANCES:
-                moved[name] = _read(path, ("matcher", "pairs", "perturbations"))
+                moved[name] = _checked(path, record, ("matcher", "pairs", "perturbations"))
             else:
-                evaluations[name][test] = _read(path, _NEEDED)
-        speed = _read(folder / SPEED, _SPEED_NEEDED) if (folder / SPEED).is_file() else None
+                evaluations[name][test] = _checked(path, record, _NEEDED)
         if speed and speed["base"] not in TITLES:
             raise DataError(f"{folder / SPEED}: its base {speed['base']!r} is none of {', '.join(TITLES)}")
         return cls(
             {name: tests for name, tests in evaluations.items() if tests},
             {name: moved[name] for name in TITLES if name in moved},
-            {path.stem: _read_latency(path) for path in latency_files},
+            latencies,
             speed,
         )
 
@@ -163,16 +169,15 @@ def dominated(costs: list[Cost]) -> set[str]:
     }
 
 
-def _read_latency(path: Path) -> Json:
-    record = _read(path, ("summary", "facts", "settings"))
+def _latency(path: Path, record: Json) -> Json:
+    _checked(path, record, ("summary", "facts", "settings"))
     record.setdefault("candidates", record.get("contenders"))  # the name in records of older programs
     if not record["candidates"]:
         raise DataError(f"{path}: lacks candidates; remake it")
     return record
 
 
-def _read(path: Path, needed: tuple[str, ...]) -> Json:
-    record = read_json(path)
+def _checked(path: Path, record: Json, needed: tuple[str, ...]) -> Json:
     absent = [key for key in needed if key not in record] if isinstance(record, dict) else list(needed)
     if absent:
         raise DataError(f"{path}: lacks {', '.join(absent)}; remake it")

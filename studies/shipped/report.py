@@ -1,4 +1,4 @@
-"""The page about the shipped matchers: what they reach, lean on and cost, beside what they are to replace.
+"""The page about the matchers for Quora's questions, compared with what they replace.
 
     python -m studies.shipped.report
 
@@ -24,7 +24,7 @@ from studies.shipped.records import OTHERS, QQP, STUDENTS, TITLES, TRANSFERS, Sh
 PARTS = ("original", "adversarial")
 FIGURES = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "f1": "F1", "auc": "AUC", "ece": "ECE"}
 MODES = {"padded": "the network on padded inputs", "text": "from two strings to a score"}
-_LEGEND = """Per cent but for AUC and ECE, with 95% intervals (accuracy and rates Wilson's, AUC DeLong's,
+_LEGEND = """Per cent except AUC and ECE, with 95% intervals (accuracy and rates Wilson's, AUC DeLong's,
 the others by bootstrap). The adversarial test holds the pairs that stay when every length-divergence
 category, cut at the quartiles of the training set, is down-sampled to the overall ratio of positives to
 negatives: there the category says nothing about the label."""
@@ -33,12 +33,12 @@ both texts have about the same length. The probe is a classifier that sees word 
 chance. “Errors” asks it which pairs the matcher gets wrong, “misses” which of the errors are false
 negatives, “labels” which pairs are positive: the reference for “misses”, and not quite at chance on the
 adversarial test either, where the divergence is level but the lengths themselves are not."""
-_BESIDE_LEGEND = """Leads in points on the original and the adversarial test. A cosine has the threshold
-that is best on dev; it is no probability, hence its ECE below. MatchPyramid, BiMPM, ESIM and BERT_TINY are
+_BESIDE_LEGEND = """Leads are points on the original and the adversarial test. A cosine uses the threshold
+that is best on dev; it is not a probability, hence its ECE below. MatchPyramid, BiMPM, ESIM and BERT_TINY are
 those of the length-divergence study, trained on 10,000 QQP pairs; ours had all 49,628."""
-_SPEED_LEGEND = """Times of {pairs} pairs, one at a time from two strings, on {threads} thread(s), all in
-one process that takes turns; ratios of the same pairs' times, with 98% intervals, to {base}. A cosine needs
-half of its time where one side's vectors are kept."""
+_SPEED_LEGEND = """Times of {pairs} pairs, one at a time from two strings, on {threads} thread(s), alternately
+in one process; ratios of the same pairs' times, with 98% intervals, to {base}. A cosine needs half of that
+time if the vectors of one side are stored."""
 _INVARIANCE_LEGEND = """Over the pairs that a perturbation changes: |Δ| of the probability, its mean with
 sign, and the share of decisions that flip."""
 _TRANSFER_LEGEND = """Never trained on; the threshold is the one fitted on QQP's dev set. “Constant” is the
@@ -82,14 +82,14 @@ def markdown(records: ShipRecords, plot: Path | None = None) -> str:
         records: what there is.
         plot: file name of the Pareto plot, beside the page; None where no latency was recorded.
     """
-    parts = ["# The shipped matchers"]
+    parts = ["# The matchers for Quora's questions"]
     if any(name in records.evaluations for name in OTHERS):
-        parts += ["## Beside what they replace", _BESIDE_LEGEND, _beside(records)]
+        parts += ["## Compared with what they replace", _BESIDE_LEGEND, _beside(records)]
     parts += ["## What was found", table(["measured", "found"], findings(records))]
     if names := _with(records, QQP):
         parts += ["## QQP test", _LEGEND, _overall(records, names)]
         parts += ["## By length divergence", "Original test.", _categories(records, names)]
-        parts += ["## Leaning on lengths", _BIAS_LEGEND, _bias(records, names)]
+        parts += ["## Dependence on lengths", _BIAS_LEGEND, _bias(records, names)]
     if records.invariances:
         parts += ["## What should not matter", _INVARIANCE_LEGEND, _invariances(records)]
     if any(_with(records, test) for test in TRANSFERS):

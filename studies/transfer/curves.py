@@ -33,11 +33,11 @@ def read_curve(path: Path) -> Json:
     Raises:
         DataError: the file is missing, or is not the record of a training run.
     """
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; give a record such as OUT/finetune.json")
     try:
         record = read_json(path)
         steps = [(point["step"], point["loss"]) for point in record["curve"]]
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: no such file; give a record such as OUT/finetune.json") from error
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a training record ({type(error).__name__}: {error})") from error
     if not steps:

@@ -32,6 +32,7 @@ PAGES = [
     "CONTRIBUTING.md",
     "SECURITY.md",
     *NAVIGATION,
+    *DECISIONS,
     "examples/README.md",
     "android_bench/README.md",
     *CARDS,
@@ -89,12 +90,13 @@ def test_command_of_a_page_runs(command, scratch):
 def test_python_of_the_pages_runs(scratch):
     others = {"docs/run.md"}  # tests/mobilebert_runtime/test_tasks.py runs them
     snippets = [(page, text) for page in NAVIGATION for text in blocks(page, "python") if page not in others]
-    assert [page for page, _ in snippets] == ["docs/match.md", "docs/match.md"]
+    assert [page for page, _ in snippets] == ["docs/index.md", "docs/match.md", "docs/match.md"]
     shown = []
     for _, text in snippets:
         (scratch / "snippet.py").write_text(text)
         shown.append(run("python snippet.py", scratch).splitlines())
-    scores, found = shown
+    front, scores, found = shown
+    assert front == ["same"]
     assert [float(line.split()[0]) > 0.5 for line in scores] == [True, False]
     assert found[0].endswith("What is the best way to learn swimming?")
     assert len(found) == 2
@@ -137,8 +139,6 @@ def assert_flags_of_script(module, words):
 def code_spans(page):
     """Text between single backticks, outside of code blocks."""
     text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S)
-    if page == OLD:
-        text = "\n".join(line.split("|")[2] if line.count("|") == 3 else line for line in text.splitlines())
     return [re.sub(r"\s+", " ", span) for span in re.findall(r"`([^`]+)`", text)]
 
 
@@ -184,12 +184,20 @@ def test_the_site_builds_without_warnings(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     page = (tmp_path / "site" / "reference" / "runtime" / "index.html").read_text(encoding="utf-8")
     assert 'id="mobilebert_runtime.matcher.Matcher.score"' in page
+    assert 'id="mobilebert_runtime.matcher.Matcher.load"' in page
+    assert '<div class="highlight"><pre>' in page  # examples of the modules
+    front = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "decisions/" not in re.sub(r"<article.*?</article>", "", front, flags=re.DOTALL)
     assert "fonts.googleapis" not in page
 
 
 def test_every_page_is_in_the_navigation_and_every_command_has_its_row():
     pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
-    assert pages == set(NAVIGATION)
+    assert pages == {*NAVIGATION, *DECISIONS}
+    index = (ROOT / "docs" / "decisions" / "index.md").read_text(encoding="utf-8")
+    assert {f"docs/decisions/{name}" for name in re.findall(r"\]\((\d+[\w-]+\.md)\)", index)} == {
+        page for page in DECISIONS if not page.endswith("index.md")
+    }
     table = (ROOT / "docs" / "which-command.md").read_text(encoding="utf-8")
     assert set(re.findall(r"`mobilebert ([\w-]+)", table)) == set(FOLDERS)
 

@@ -77,7 +77,7 @@ def refused(work, *arguments: str) -> str:
         (["--calibration", "long-line.tsv"], "10,000,000 characters"),
         (
             ["--calibration", "good.tsv", "--quant", "none"],
-            "only read by --quant dynamic, int8, static and int16x8",
+            "applies only to --quant dynamic, int8, static and int16x8",
         ),
     ],
 )
@@ -136,4 +136,4 @@ def test_match_and_verify_refuse_what_is_no_artefact(work):
     assert "give one with --file" in refused(work, "run", "old", "a", "b", "--text-b", "x")
     assert "one folder of records" in refused(work, "bench", "history", "old", "nowhere")
     records = [f"{ROOT}/results/bench/buckets.json#matcher-fp32"] * 2
-    assert "records hold what was measured" in refused(work, "gate", *records, "--instructions")
+    assert "works on artefacts, not on records" in refused(work, "gate", *records, "--instructions")

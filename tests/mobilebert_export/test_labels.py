@@ -133,8 +133,8 @@ def test_class_names_that_do_not_fit_the_classifier_are_refused(tmp_path):
     config = json.loads((folder / "config.json").read_text())
     for given, message in (
         ({"0": "a", "1": "same", "2": "b"}, "config.json names 3 labels, the classifier has 2"),
-        ({"0": "same", "1": "same"}, "does not give each class from 0 on a name of its own"),
-        ({"1": "a", "2": "same"}, "does not give each class from 0 on a name of its own"),
+        ({"0": "same", "1": "same"}, "does not name every class from 0 up, each differently"),
+        ({"1": "a", "2": "same"}, "does not name every class from 0 up, each differently"),
         ("same", "no class names can be read"),
     ):
         (folder / "config.json").write_text(json.dumps(config | {"id2label": given}))

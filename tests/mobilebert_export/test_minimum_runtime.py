@@ -140,7 +140,10 @@ def test_all_that_may_stand_in_for_it_runs_there_too() -> None:
 
 @pytest.mark.parametrize(
     ("target", "version", "message"),
-    [("onnx", "2.14", "is of TFLite; leave it away"), ("tflite", "2.13", r"expected 2\.14 or 2\.18")],
+    [
+        ("onnx", "2.14", "applies to TFLite only; leave it out"),
+        ("tflite", "2.13", r"expected 2\.14 or 2\.18"),
+    ],
 )
 def test_a_version_that_cannot_be_had_is_refused_at_once(
     target: str, version: str, message: str, tmp_path: Path

@@ -91,7 +91,7 @@ def test_a_recipe_with_little_room_gives_way_to_one_with_more():
     made, written, said = choice_by_room(recipes.RECIPES["onnx-int8"], p99)
     assert made.recipe.name == written[-1] == "onnx-int8-mixed-strict"
     assert [one.recipe for one in made.rejected] == ["onnx-int8", "onnx-int8-mixed"]
-    assert "onnx-int8 passes with little room: 99th percentile of |Δlogit| 0.150, above 0.07" in said
+    assert "onnx-int8 passes with little margin: 99th percentile of |Δlogit| 0.150, above 0.07" in said
 
 
 def test_where_none_has_room_the_first_of_equal_ones_is_taken_and_layers_stay_integer():
@@ -125,7 +125,7 @@ def test_where_none_has_room_the_one_that_changes_the_fewest_decisions_is_taken(
     assert made.recipe.name == written[-1] == taken
     assert [one.recipe for one in made.rejected] == ["onnx-int8", *(name for name in names if name != taken)]
     assert written.count(taken) == (1 if taken == names[-1] else 2)
-    assert (f"{taken} is taken" in said) == (taken != names[-1])
+    assert (f"{taken} is used" in said) == (taken != names[-1])
 
 
 def test_what_leaves_room_changes_few_decisions_and_logits_little():

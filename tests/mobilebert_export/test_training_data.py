@@ -109,7 +109,7 @@ def test_calibrate_takes_equal_recall_as_a_way_of_debiasing_only(folder, capfd):
     said = refused(
         ["calibrate", str(model), f"--data={folder(GOOD, GOOD)}", "--equal-recall", "--force"], capfd
     )
-    assert "--equal-recall: says how --debias is fitted; give both" in said
+    assert "--equal-recall: changes how --debias is fitted; give both" in said
 
 
 @pytest.mark.parametrize("dev", [ONE_CLASS, HEADER, None, GOOD + "7\ta\tb\n"])

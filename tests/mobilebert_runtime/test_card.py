@@ -138,13 +138,13 @@ def test_every_field_of_every_card_is_required(name):
 
 
 IMPOSSIBLE = [
-    ("matcher of one logit", {"activation": "softmax"}, "labels are 1"),
-    ("regression", {"activation": "softmax"}, "labels are 1"),
+    ("matcher of one logit", {"activation": "softmax"}, "1 labels do not fit"),
+    ("regression", {"activation": "softmax"}, "1 labels do not fit"),
     ("classes", {"activation": "tanh"}, "activation 'tanh'"),
     ("classes", {"activation": None}, "activation None"),
     ("classes", {"embedding": Embedding(8, normalized=True)}, "embedding"),
-    ("classes", {"labels": ()}, "labels are 0"),
-    ("answers", {"labels": ("start", "end")}, "labels are 2"),
+    ("classes", {"labels": ()}, "0 labels do not fit"),
+    ("answers", {"labels": ("start", "end")}, "2 labels do not fit"),
     ("answers", {"stride": None}, "context"),
     ("answers", {"stride": 64}, "stride"),
     ("answers", {"texts": 1}, "texts is 1"),

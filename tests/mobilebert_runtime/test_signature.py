@@ -74,7 +74,7 @@ def test_what_is_no_usable_key_is_refused(keys, tmp_path, which):
     elif which != "missing":
         data[2 if which == "locked" else 70] ^= 0x53
         path.write_text(f"untrusted comment: x\n{base64.b64encode(data).decode()}\n")
-    with pytest.raises(OptionError, match=f"locked|{which}|not a minisign secret key"):
+    with pytest.raises(OptionError, match=f"password|{which}|not a minisign secret key"):
         signature.read_secret_key(path)
     folder = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
     with pytest.raises((OptionError, ArtefactError), match=r"not a minisign public key|is not signed"):

@@ -166,7 +166,7 @@ DAMAGE = [
     ("scales.npy", np.zeros(5, np.float32), "5 scales for 6 vectors"),
     ("scales.npy", np.full(6, np.nan, np.float32), "not finite"),
     ("texts.jsonl", b'"one"\n', "1 texts for 6 vectors"),
-    ("texts.jsonl", b"[1]\n" * 6, "no text"),
+    ("texts.jsonl", b"[1]\n" * 6, "not a text"),
     ("texts.jsonl", b"\xff\n" * 6, "can't be read"),
     ("texts.jsonl", b"{\n" * 6, "damaged"),
 ]

@@ -96,7 +96,7 @@ def change(directory, **values):
         (lambda d: (d / "config.json").write_text("{"), "not a model config"),
         (lambda d: (d / "config.json").write_text('{"model_type": "gpt2"}'), "model_type is 'gpt2'"),
         (lambda d: (d / "config.json").write_text("[]"), "not a model config"),
-        (lambda d: change(d, num_hidden_layers=1), "a layer that config.json leaves out"),
+        (lambda d: change(d, num_hidden_layers=1), "a layer that config.json does not have"),
         (lambda d: change(d, num_attention_heads=0), "num_attention_heads is 0; expected a whole number"),
         (lambda d: change(d, max_position_embeddings="128"), "max_position_embeddings is '128'"),
         (lambda d: change(d, layer_norm_eps="a"), "layer_norm_eps is 'a'; expected a number"),

@@ -11,6 +11,7 @@ from mobilebert_matching.evaluation.pair_evaluation import evaluate
 from mobilebert_matching.evaluation.perturbations import invariances
 from mobilebert_runtime.errors import DataError
 from studies.common import script
+from studies.common.records import read_folder
 from studies.shipped.findings import findings
 from studies.shipped.records import (
     OTHERS,
@@ -92,7 +93,7 @@ def row(text, *start):
 
 def beside(text, title):
     """A row of the table of what is replaced."""
-    return row(text.split("## Beside what they replace")[1].split("## What was found")[0], title)
+    return row(text.split("## Compared with what they replace")[1].split("## What was found")[0], title)
 
 
 def report(*arguments):
@@ -206,7 +207,7 @@ def test_findings_are_the_figures_of_the_records(everything, tmp_path):
     }
     found = changed(everything, tmp_path, **renamed)
     expected = {
-        "matcher-m: accuracy, int8 less float": "-0.18 points",
+        "matcher-m: accuracy, int8 minus float": "-0.18 points",
         "matcher-m: recall gap TPR(CAT1) − TPR(CAT4), original test": (
             "+0.050; trained on the original set +0.100 (50% of it)"
         ),
@@ -216,7 +217,7 @@ def test_findings_are_the_figures_of_the_records(everything, tmp_path):
         "matcher-m: accuracy with debiased training, original test": (
             "86.50%; trained on the original set 87.20 [86.40, 88.00]"
         ),
-        "matcher-s: accuracy, original test, beside 10 of 10 others": "84.01%; best other 85.00% (ESIM)",
+        "matcher-s: accuracy, original test, against 10 of 10 others": "84.01%; best other 85.00% (ESIM)",
     }
     assert {what: found[what] for what in expected} == expected
     answer = json.loads((tmp_path / "matcher-m.qqp-test.json").read_text())["adversarial"]["length_probe"]
@@ -230,7 +231,7 @@ def test_the_best_of_the_recorded_others_is_named_with_their_number(everything, 
     for name in ("bimpm.original", "cosine-minilm-l6"):
         (tmp_path / f"{name}.{QQP}.json").unlink()
     found = {line.what: line.found for line in findings(ShipRecords.load(tmp_path))}
-    said = found["matcher-m: accuracy, original test, beside 8 of 10 others"]
+    said = found["matcher-m: accuracy, original test, against 8 of 10 others"]
     assert said.endswith("best other 85.00% (ESIM)")
 
 
@@ -242,14 +243,11 @@ def test_the_recorded_page_holds_no_target_and_every_recorded_figure():
 
 
 def test_records_of_older_programs_are_read(tmp_path):
-    for file in (ROOT / "results" / "matcher").glob("*.qqp-test.json"):
-        name = {"teacher": "teacher", "student": "matcher-m", "tflite-int8": "matcher-m.int8"}.get(
-            file.stem.removesuffix(".qqp-test")
-        )
-        if name:
-            (tmp_path / f"{name}.{QQP}.json").write_text(file.read_text())
+    older = read_folder(ROOT / "results" / "matcher")
+    for file, name in {"teacher": "teacher", "student": "matcher-m", "tflite-int8": "matcher-m.int8"}.items():
+        (tmp_path / f"{name}.{QQP}.json").write_text(json.dumps(older[f"{file}.{QQP}.json"]))
     text = markdown(ShipRecords.load(tmp_path))
-    student = json.loads((ROOT / "results" / "matcher" / "student.qqp-test.json").read_text())
+    student = older[f"student.{QQP}.json"]
     assert f"| {100 * student['accuracy']:.2f} [" in row(text, "matcher-m", "original")
     assert "matcher-m | adversarial" not in text
 

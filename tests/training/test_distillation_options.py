@@ -52,7 +52,7 @@ def test_what_fits_is_let_through(folders):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"start": "matcher-qqp-m"}, "--start matcher-qqp-m: the student .* has weights of its own"),
+        ({"start": "matcher-qqp-m"}, "--start matcher-qqp-m: the student .* already has weights"),
         ({"debias": 1.0}, "--debias 1.0: the recipe 'kronecker' matches a teacher's hidden states"),
         ({"labels": Path("labels")}, "--labels: the recipe 'kronecker' keeps no labels of teachers"),
         ({"teacher": (MINILM, MINILM)}, "--teacher: given 2 times; the recipe 'kronecker' has one teacher"),

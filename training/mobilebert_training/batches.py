@@ -1,4 +1,4 @@
-"""Where batches come from: examples in memory by length, or a data set that draws its examples.
+"""Sources of batches: examples in memory by length, or a data set that draws its examples.
 
 Which examples a step trains on follows from seed and step alone: a resumed run agrees with an uninterrupted
 one, and several processes share out what one would have had.

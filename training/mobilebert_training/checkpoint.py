@@ -1,4 +1,4 @@
-"""Checkpoints: one file that any number of processes, sharded or not, goes on from.
+"""Checkpoints: one file from which any number of processes, sharded or not, can resume.
 
 It holds whole tensors by name: weights, the optimiser's moments, the random state of every process, the step
 and the record.
@@ -32,7 +32,7 @@ _WHOLE = StateDictOptions(full_state_dict=True)
 
 
 class Checkpoint:
-    """The file of a run, and how it is written and taken up.
+    """The checkpoint of a run: writing and resuming it.
 
     Args:
         path: of the file.
@@ -62,7 +62,7 @@ class Checkpoint:
         self._accelerator.wait_for_everyone()
 
     def resume(self, record: Record, *, needs_random_state: bool) -> tuple[int, dict[str, Tensor]]:
-        """Take up the file, if there is one: its step, and the best weights so far.
+        """Resume from the file, if there is one: its step, and the best weights so far.
 
         Raises:
             ResumeError: it is of a run with other settings, or with another number of processes where the

@@ -1,4 +1,4 @@
-"""A run folder knows which run it holds: no stage of another teacher, seed or recipe is taken up."""
+"""Marks a run folder with its settings, so that no stage of another teacher, seed or recipe is resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def claim(folder: Path, metadata: dict[str, Any], *, write: bool = True) -> None
     old = json.loads(path.read_text(encoding="utf-8"))
     if different := [name for name in metadata | old if old.get(name) != metadata.get(name)]:
         raise ResumeError(
-            f"{folder}: holds a run with other {', '.join(different)}; use the same to take it up again, "
+            f"{folder}: holds a run with other {', '.join(different)}; use the same settings to resume it, "
             "or another output directory"
         )
 

@@ -40,7 +40,7 @@ def read_labels(directory: Path) -> tuple[str, ...]:
     except (OSError, ValueError, AttributeError) as error:
         raise ModelError(f"{path}: no class names can be read ({error})") from error
     if sorted(names) != list(range(len(given))) or len(set(names.values())) != len(names):
-        raise ModelError(f"{path}: id2label {given} does not give each class from 0 on a name of its own")
+        raise ModelError(f"{path}: id2label {given} does not name every class from 0 up, each differently")
     return tuple(names[number] for number in range(len(names)))
 
 

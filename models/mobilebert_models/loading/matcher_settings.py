@@ -1,4 +1,4 @@
-"""How a matcher decides: matcher.json, which lies beside the weights."""
+"""How a matcher decides: matcher.json in the model directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mobilebert_runtime.errors import ModelError, OptionError
 
 @dataclass(frozen=True)
 class MatcherSettings:
-    """How a pair classifier's logits become a decision; lies beside the weights as matcher.json."""
+    """How a pair classifier's logits become a decision; stored as matcher.json."""
 
     labels: tuple[str, ...] = ("different", "same")
     # Index of the label whose probability is the score.

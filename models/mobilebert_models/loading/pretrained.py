@@ -96,8 +96,8 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     layers = {number for name in expected for number in _LAYER.findall(name)}
     if beyond := sorted(name for name in tensors if set(_LAYER.findall(name)) - layers):
         raise ModelError(
-            f"{directory}: model.safetensors holds {beyond[0]!r}, of a layer that config.json leaves out; "
-            "without it the network is another one: mend num_hidden_layers"
+            f"{directory}: model.safetensors holds {beyond[0]!r}, a layer that config.json does not "
+            "have; correct num_hidden_layers"
         )
     for name in expected.keys() & tensors.keys():
         if expected[name].shape != tensors[name].shape:

@@ -1,4 +1,4 @@
-"""BERT (Devlin et al. 2019) and the encoders that differ from it in their embeddings alone.
+"""BERT (Devlin et al. 2019) and the encoders that differ from it only in their embeddings.
 
 | model_type | differs by |
 |---|---|

@@ -195,12 +195,12 @@ class AlignmentHead(nn.Module):
         return self.scale.abs() * cosine + self.shift - counts * penalty
 
     def weigh_cosines(self, statements: tuple[float, ...], questions: tuple[float, ...]) -> None:
-        """Set the weights of the four cosines, where one text at least asks nothing and where both ask."""
+        """Set the weights of the four cosines, for pairs with a statement and for pairs of questions."""
         with torch.no_grad():
             self.cosines.copy_(torch.tensor([statements, questions]))
 
     def know_questions(self, vocabulary: Mapping[str, int]) -> None:
-        """Let texts be told as questions by a mark, which is then passed by, or by their first word.
+        """Recognise questions by a question mark, which is then ignored, or by their first word.
 
         Args:
             vocabulary: token ids; the mark and those of `QUESTION_WORDS` that it lacks tell nothing.

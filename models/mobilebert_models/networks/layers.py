@@ -1,4 +1,4 @@
-"""Pieces every encoder shares: norms, activations, self-attention, the record of a forward pass."""
+"""Building blocks of all encoders: norms, activations, self-attention, the record of a forward pass."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Pooler(nn.Module):
 
 
 class Encoder(nn.Module, ABC):
-    """Embeddings, a stack of layers, a pooler: what BERT and MobileBERT have in common.
+    """Embeddings, a stack of layers and a pooler, as BERT and MobileBERT share them.
 
     Attributes:
         last_rows: rows that the last layer computes, counted from [CLS]; None for all. Its keys and values

@@ -1,4 +1,4 @@
-"""Matrices whose rows lie on a grid of four bits: whole numbers from −7 to 7 times the row's step.
+"""Matrices in four bits: every row holds whole numbers from −7 to 7 times the row's step.
 
 Such weights are float32 numbers like any others. Who stores them (`mobilebert_models.weights.eight_bit`,
 `mobilebert_quantize.tflite.four_bit`) finds the grid in the numbers, so that no flag goes along. −8 stays
@@ -50,7 +50,7 @@ def find_four_bits(weight: Tensor) -> FourBits | None:
 
 
 def four_bit_layers(model: nn.Module) -> set[str]:
-    """Paths of the linear layers whose weights lie on a grid of four bits."""
+    """Paths of the linear layers whose weights are in four bits."""
     return {
         name
         for name, module in model.named_modules()

@@ -131,7 +131,7 @@ def integer_operators(graph: TfliteGraph, recipe: Recipe, keep_float: Collection
 
     Moving a tensor (transpose, reshape) goes with the operator that computed it. With static ranges two
     kinds of linear layers stay in float: the last, whose results are the logits, and those whose matrix is
-    computed, such as a head's that compares two texts: like attention's products (decision 022), and TFLite
+    computed, such as a head's that compares two texts: like attention's products (decision 007), and TFLite
     2.14 has none of 16-bit operands. Embedding lookups have a rule of their own.
     """
     stays = {id(product) for number, product in enumerate(products(graph)) if number in keep_float}

@@ -45,7 +45,7 @@ class WordVectors:
 
     @classmethod
     def of(cls, words: dict[str, np.ndarray], *, unknown: int = UNKNOWN, name: str = "given") -> WordVectors:
-        """Vectors held in memory, for tests and for vectors of one's own."""
+        """Vectors held in memory, for tests and for a user's own vectors."""
         known = np.stack(list(words.values()))
         rows = {word: 1 + unknown + i for i, word in enumerate(words)}
         return cls(_with_random(known, unknown), rows, False, unknown, {"package": name})

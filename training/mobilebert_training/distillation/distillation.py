@@ -1,4 +1,4 @@
-"""Task distillation, start to end: check the options, gather pairs, start a student, teach it, save it."""
+"""Task distillation from start to end: check options, gather pairs, start a student, train and save it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from mobilebert_training.initialization.student import StudentStart, init_studen
 
 @dataclass(frozen=True)
 class DistillationResult:
-    """What a distillation left."""
+    """Results of a distillation."""
 
     model: Path  # directory: fp16 weights, tokenizer, decision settings
     settings: MatcherSettings  # fitted on dev.tsv
@@ -42,7 +42,7 @@ class DistillationResult:
 def distill(
     config: DistillationConfig, progress: Callable[[str], None] = lambda _: None
 ) -> DistillationResult:
-    """Teach a student what fine-tuned teachers know, by the stages of a recipe.
+    """Distil fine-tuned teachers into a student by the stages of a recipe.
 
     Beside the labelled pairs the teachers label pairs mined from their texts; pairs of dev.tsv and test.tsv
     are never mined. A student of a smaller vocabulary than its teacher keeps the word pieces that are
@@ -121,7 +121,7 @@ def checked_recipe(config: DistillationConfig) -> DistillationRecipe:
         raise OptionError(f"--debias {config.debias}: expected a number of at least 0")
     if config.start is not None and _is_factored(config):
         raise OptionError(
-            f"--start {config.start}: the student {config.student} has weights of its own; give --start "
+            f"--start {config.start}: the student {config.student} already has weights; give --start "
             "with a preset"
         )
     if config.debias and plan.matches_hidden_states:

@@ -14,16 +14,16 @@ class DistillationConfig:
         "Model directory of a fine-tuned pair classifier; of several the first one's layers count.",
     ]
     data: Annotated[Path, "Folder with train.tsv and dev.tsv."]
-    out: Annotated[Path, "Folder of the run; an interrupted run there is taken up again."]
+    out: Annotated[Path, "Folder of the run; an interrupted run there is resumed."]
     student: Annotated[str, "Preset of the student, or a Kronecker-factored model directory."] = "matcher-m"
     recipe: Annotated[str, "Distillation recipe."] = "matcher-m"
     start: Annotated[
-        str | None, "Trained model of the student's shape to go on from: a directory or 'matcher-qqp-m'."
+        str | None, "Trained model of the student's shape to continue from: a directory or 'matcher-qqp-m'."
     ] = None
-    debias: Annotated[float, "Share of the length-divergence bias taken out of the targets; 1: all."] = 0.0
+    debias: Annotated[float, "Share of the length bias to remove from the targets; 1: all."] = 0.0
     labels: Annotated[
         Path | None, "Folder of the teachers' labels, to share between students. [OUT/labels]"
     ] = None
-    seed: Annotated[int, "Of initial weights and mining."] = 0
+    seed: Annotated[int, "Random seed of initial weights and mining."] = 0
     threads: Annotated[int, "CPU threads."] = 2
     force: Annotated[bool, "Replace a finished model in OUT."] = False

@@ -1,4 +1,4 @@
-"""What training a cross-encoder needs: encoded pairs, swaps, predictions, development figures."""
+"""Parts of cross-encoder training: encoded pairs, swaps, predictions, development figures."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def finetune_task(
         task: loss and figures follow from it.
         data: `train` and `dev` of `read_task`.
         config: the optimisation.
-        out: folder for checkpoint and record; an interrupted run there is taken up again.
+        out: folder for checkpoint and record; an interrupted run there is resumed.
     """
     encoded = EncodedPairs.encode(tokenizer, data["train"].pairs, MAX_LENGTH)
     targets = torch.from_numpy(data["train"].targets)

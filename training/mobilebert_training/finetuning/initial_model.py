@@ -1,4 +1,4 @@
-"""Where a fine-tuning run starts: a trained encoder, or none, under a new head."""
+"""The start of a fine-tuning run: a trained or fresh encoder under a new head."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def train_matcher(
 
     Args:
         data: folder with train.tsv and perhaps dev.tsv.
-        out: folder of the run; an interrupted run there is taken up again.
+        out: folder of the run; an interrupted run there is resumed.
         arch: a row of `mobilebert_training.finetuning.fit_matcher.TRAINING`, or a model directory to start
             from.
         train_set: "original", or "adversarial": without length-divergence bias.

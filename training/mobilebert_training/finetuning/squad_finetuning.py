@@ -40,7 +40,7 @@ def finetune_squad(
         directory: holds its tokenizer.json.
         data: `train` and `dev` questions.
         config: the optimisation.
-        out: folder for checkpoint and record; an interrupted run there is taken up again.
+        out: folder for checkpoint and record; an interrupted run there is resumed.
         max_len: tokens of a window.
     """
     tokenizer = PairTokenizer.load(directory)

@@ -131,7 +131,7 @@ def init_student(
         return StudentStart(inherit(config, master, seed), master, tokenizer)
     student = load_classifier(start)
     if student.config != config:
-        raise ModelError(f"{start}: is not of the student's shape ({student.config}); expected {config}")
+        raise ModelError(f"{start}: does not have the student's shape ({student.config}); expected {config}")
     if (start / "vocab.txt").read_bytes() != (tokenizer / "vocab.txt").read_bytes():
         raise ModelError(f"{start}: its vocab.txt is not the one the student is to read; start afresh")
     return StudentStart(student, master, tokenizer)

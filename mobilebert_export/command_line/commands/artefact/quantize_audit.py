@@ -1,4 +1,4 @@
-"""`mobilebert quantize-audit`: which product of a network loses what in integers, as JSON and a picture."""
+"""`mobilebert quantize-audit`: how much each product of a network loses in integers, as JSON and a plot."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ def quantize_audit(
     model: Annotated[
         str | None,
         opt.MODEL,
-        Option(help="Model directory an artefact was made from, unless from a shipped one."),
+        Option(help="Model directory that the artefact was made from, unless it is a shipped one."),
     ] = None,
     target: Annotated[
         str, opt.TARGETS, Option(help="tflite or onnx; an artefact brings its own.")
@@ -27,11 +27,11 @@ def quantize_audit(
     ] = None,
     text_a: opt.TextA = None,
     text_b: opt.TextB = None,
-    limit: Annotated[int, opt.COUNT, Option(help="Use so many pairs, spread over the file.")] = 32,
+    limit: Annotated[int, opt.COUNT, Option(help="Use this many pairs, spread over the file.")] = 32,
     seq_len: Annotated[int, opt.TOKENS, Option(help="Tokens; longer pairs are truncated.")] = 128,
     force: opt.Force = False,
 ) -> None:
-    """Quantise one product of a network at a time and say what that does to the logits."""
+    """Quantise one product of a network at a time and show what that does to the logits."""
     from rich.console import Console
 
     from mobilebert_export.console import progress_console, step

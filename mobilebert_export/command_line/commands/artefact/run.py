@@ -1,4 +1,4 @@
-"""`mobilebert run`: whatever an artefact is for, on texts from anywhere."""
+"""`mobilebert run`: do an artefact's task on texts from arguments, a file or standard input."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ def run(
     top: Annotated[
         int | None,
         opt.Number(1, 10_000),
-        Option(help="So many labels, answers or neighbours of each input; default: 1, with --index 10."),
+        Option(help="Labels, answers or neighbours to print per input; default: 1, with --index 10."),
     ] = None,
     index: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""`mobilebert verify`: the comparison with the PyTorch model, again."""
+"""`mobilebert verify`: repeat the comparison with the PyTorch model."""
 
 from pathlib import Path
 from typing import Annotated

@@ -16,7 +16,7 @@ def corpus(
         Argument(help="Text: a paragraph a line, a blank line between documents (.txt, .xz, .gz)."),
     ],
     out: Annotated[
-        Path, opt.RUN_FOLDER, Option(help="Folder of the corpus; a killed build there is taken up again.")
+        Path, opt.RUN_FOLDER, Option(help="Folder of the corpus; a killed build there is resumed.")
     ],
     vocab: Annotated[str, opt.MODEL, Option(help="minilm, or a directory with tokenizer.json.")] = "minilm",
     seq_len: Annotated[int, opt.TOKENS, Option(help="Tokens of an example, special ones included.")] = 128,

@@ -22,7 +22,9 @@ def debias(
     quartiles_from: opt.QuartilesFrom = None,
     seed: opt.Seed = 0,
     rounds: Annotated[
-        int | None, opt.COUNT, Option(help="At most so many passes; 1 is the paper's. Default: until level.")
+        int | None,
+        opt.COUNT,
+        Option(help="Passes at most; 1 as in the paper. Default: until no bias is left."),
     ] = None,
     report: Annotated[
         Path | None, opt.OUTPUT_FILE, Option(help="JSON report; default: OUT with .report.json.")

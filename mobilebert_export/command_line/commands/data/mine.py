@@ -1,4 +1,4 @@
-"""`mobilebert mine`: pairs of like texts out of plain text, scored by an embedder, on one machine or many."""
+"""`mobilebert mine`: pairs of similar texts, scored by an embedder, on one machine or many."""
 
 from __future__ import annotations
 
@@ -19,28 +19,30 @@ if TYPE_CHECKING:
 
 
 def mine(
-    texts: Annotated[list[Path], opt.INPUT_FILE, Argument(help="Text, one a line (.txt, .xz, .gz).")],
+    texts: Annotated[list[Path], opt.INPUT_FILE, Argument(help="Text, one per line (.txt, .xz, .gz).")],
     embedder: Annotated[Path, opt.INPUT_FOLDER, Option(help="Artefact folder of an embedding model.")],
-    out: Annotated[Path, opt.RUN_FOLDER, Option(help="Folder of the job; one that was begun is taken up.")],
+    out: Annotated[
+        Path, opt.RUN_FOLDER, Option(help="Folder of the job; an interrupted job there is resumed.")
+    ],
     stage: Annotated[
         str,
         opt.Choice("all", "vectors", "neighbours", "pairs"),
         Option(help="One step alone, for shards: vectors, neighbours or pairs."),
     ] = "all",
     shard: Annotated[str, Option(help="The part of the blocks to do here, such as 3/8.")] = "1/1",
-    near: Annotated[int, opt.COUNT_OR_NONE, Option(help="Pairs of a text with its nearest texts.")] = 3,
-    farther: Annotated[int, opt.COUNT_OR_NONE, Option(help="With texts of rank 5 to 50.")] = 1,
-    random: Annotated[int, opt.COUNT_OR_NONE, Option(help="With any other text.")] = 1,
-    block_size: Annotated[int, opt.COUNT, Option(help="Texts a block.")] = 4096,
+    near: Annotated[int, opt.COUNT_OR_NONE, Option(help="Pairs per text with its nearest texts.")] = 3,
+    farther: Annotated[int, opt.COUNT_OR_NONE, Option(help="Pairs per text with texts of rank 5 to 50.")] = 1,
+    random: Annotated[int, opt.COUNT_OR_NONE, Option(help="Pairs per text with random texts.")] = 1,
+    block_size: Annotated[int, opt.COUNT, Option(help="Texts per block.")] = 4096,
     seed: opt.Seed = 0,
     ray: Annotated[str | None, Option(help="Address of a Ray cluster, or 'local' for workers here.")] = None,
     workers: Annotated[int, opt.COUNT, Option(help="Ray's worker processes.")] = 2,
 ) -> None:
     """Mine pairs of texts at all distances, scored by the cosine of an embedder.
 
-    Each text draws some of its nearest texts, some of rank 5 to 50, and some at random. The pairs lie in
-    OUT/pairs.tsv: sentence1, sentence2, score, drawn. With --shard every shard does --stage vectors, then
-    neighbours, then pairs; the last pairs merge them. One process, shards and Ray write the same bytes.
+    Each text draws some of its nearest texts, some of rank 5 to 50, and some at random. OUT/pairs.tsv gets
+    the pairs: sentence1, sentence2, score, drawn. With --shard every shard runs --stage vectors, then
+    neighbours, then pairs; the last one merges them. One process, shards and Ray write the same bytes.
     """
     from rich.console import Console
 

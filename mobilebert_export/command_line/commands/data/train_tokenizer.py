@@ -10,7 +10,7 @@ from mobilebert_export.command_line import options as opt
 
 def train_tokenizer(
     corpus: Annotated[
-        list[Path], opt.INPUT_FILE, Argument(help="Text, a paragraph a line (.txt, .xz, .gz).")
+        list[Path], opt.INPUT_FILE, Argument(help="Text, one paragraph per line (.txt, .xz, .gz).")
     ],
     out: Annotated[Path, opt.TOKENIZER_FOLDER, Option(help="Folder to make.")],
     kind: Annotated[
@@ -22,7 +22,7 @@ def train_tokenizer(
     lines: Annotated[
         int,
         opt.COUNT,
-        Option(help="Learn from the first so many paragraphs; a unigram model's memory grows."),
+        Option(help="Learn from at most this many paragraphs; a unigram model needs memory for all."),
     ] = 1_000_000,
     force: opt.Force = False,
 ) -> None:

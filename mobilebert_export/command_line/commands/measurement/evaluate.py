@@ -1,4 +1,4 @@
-"""`mobilebert evaluate`: figures of a model directory or an artefact on labelled pairs."""
+"""`mobilebert evaluate`: measure a model directory or an artefact on labelled pairs."""
 
 from __future__ import annotations
 

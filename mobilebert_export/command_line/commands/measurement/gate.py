@@ -36,7 +36,7 @@ def gate(
         int, opt.Number(1, 1000), Option(help="Self-test: runs of the artefact against itself.")
     ] = 5,
     slowdown: Annotated[
-        float, opt.RATE, Option(help="Self-test: share of each inference burnt on top.")
+        float, opt.RATE, Option(help="Self-test: slowdown to inject, as a share of each inference.")
     ] = 0.08,
     out: Annotated[Path | None, opt.BENCH_FILES, Option(help="Write OUT.json, OUT.md and OUT.png.")] = None,
     force: opt.Force = False,

@@ -1,4 +1,4 @@
-"""`mobilebert invariances`: what should not matter to a matcher, and how much it does."""
+"""`mobilebert invariances`: how much a matcher reacts to changes that should not matter."""
 
 from __future__ import annotations
 

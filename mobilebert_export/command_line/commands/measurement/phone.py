@@ -24,7 +24,9 @@ def phone(
         list[str] | None,
         Argument(help="bench: artefact folders; match: artefact folder, two texts; bundle: tflite or onnx."),
     ] = None,
-    serial: Annotated[str | None, Option(help="Which device; needed when several are there.")] = None,
+    serial: Annotated[
+        str | None, Option(help="Serial number of the device; needed if several are connected.")
+    ] = None,
     bundle: Annotated[
         Path | None,
         opt.INPUT_FILE,
@@ -36,12 +38,12 @@ def phone(
     seconds: opt.Seconds = 5.0,
     sustained: Annotated[
         str | None,
-        Option(help="Load the phone without a pause for 90s, 10m or 1h, told by the minute; needs --out."),
+        Option(help="Load the phone without pause for 90s, 10m or 1h and report every minute; needs --out."),
     ] = None,
     estimate: Annotated[
         Path | None,
         opt.INPUT_FILE,
-        Option(help="bench: the ratios expected on Arm cores beside the measured; see docs/phone.md."),
+        Option(help="bench: also show the ratios expected on Arm cores; see docs/measure.md."),
     ] = None,
     mode: Annotated[
         str, opt.PHONE_MODES, Option(help="padded: the network alone; text: a call from strings.")
@@ -173,7 +175,7 @@ def _bench(
     if sustained is None:
         run = bench.bench(choose(serial), plan, chosen, told=told)
     elif out is None:
-        raise OptionError("--sustained keeps finished minutes beside the result; give --out")
+        raise OptionError("--sustained stores finished minutes next to the result; give --out")
     else:
         total = seconds_of(sustained)
         run = sustain(choose(serial), plan, chosen, total, out, told=told)

@@ -53,7 +53,7 @@ def factorize(
     calibration: Annotated[
         Path | None,
         opt.INPUT_FILE,
-        Option(help="TSV of text pairs; factors err least in what layers return on them, not in weights."),
+        Option(help="TSV of text pairs; fit factors to what layers return on them, not to weights."),
     ] = None,
     seq_len: Annotated[int, opt.TOKENS, Option(help="Tokens that FLOPs are counted for.")] = 128,
     out: Annotated[Path | None, opt.MODEL_FOLDER, Option(help="Model directory to write.")] = None,

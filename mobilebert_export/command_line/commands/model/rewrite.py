@@ -24,7 +24,7 @@ def rewrite(
         Option(help="Text pairs for the closed form; default: the bundled samples."),
     ] = None,
     calibration_pairs: Annotated[
-        int, opt.COUNT, Option(help="Of that file, the first so many pairs.")
+        int, opt.COUNT, Option(help="Use at most this many pairs, the first of that file.")
     ] = 1024,
     recover_pairs: Annotated[
         Path | None, opt.INPUT_FILE, Option(help="Labelled pairs to recover on, taught by the original.")

@@ -14,12 +14,10 @@ def calibrate(
     data: Annotated[
         Path, opt.INPUT_FOLDER, Option(help="Folder with dev.tsv and, for --debias, the biased train.tsv.")
     ],
-    debias: Annotated[
-        bool, Option("--debias", help="For pairs whose difference in length says nothing of the label.")
-    ] = False,
+    debias: Annotated[bool, Option("--debias", help="Also remove the length bias.")] = False,
     equal_recall: Annotated[
         bool,
-        Option("--equal-recall", help="With --debias: as many matches found at equal and unequal lengths."),
+        Option("--equal-recall", help="With --debias: equalise recall at similar and different lengths."),
     ] = False,
     positive: opt.PositiveClass = None,
     text_a: opt.TextA = None,
@@ -31,13 +29,13 @@ def calibrate(
 ) -> None:
     """Fit temperature and threshold on dev.tsv, and write them to MODEL/matcher.json.
 
-    Of an embedding matcher, whose logits are a cosine's, also an offset of the log-odds.
+    An embedding matcher, whose logits come from cosines, also gets an offset of the log-odds.
 
-    With --debias development pairs are weighted so that their length divergence says nothing of the label,
-    and what of the training pairs' length prior the matcher still has is taken out of its score: a number
-    added to the log-odds by length-divergence category, which every runtime of ours applies. How much is
-    taken out is a matter of likelihood; with --equal-recall it is as much as makes the true positive rates of
-    pairs of similar (CAT1) and of very different length (CAT4) equal, false positive rates then differ.
+    With --debias development pairs are weighted so that length says nothing about the label, and what the
+    matcher kept of the training pairs' length prior is subtracted from its score: one number per category of
+    length divergence, added to the log-odds by every runtime. Its size is fitted by likelihood; with
+    --equal-recall it is fitted so that pairs of similar length (CAT1) and of very different length (CAT4)
+    have the same true positive rate. Their false positive rates then differ.
     """
     from rich.console import Console
 

@@ -9,7 +9,7 @@ from mobilebert_training.distillation.distillation_config import DistillationCon
 def run(config: DistillationConfig, **columns: str | None) -> None:
     """Distil a student: inherit, layer-wise transfer, joint transfer, task.
 
-    Beside the labelled pairs the teacher labels pairs mined from their texts; pairs of dev.tsv and test.tsv
+    Besides the labelled pairs, the teacher labels pairs mined from their texts; texts of dev.tsv and test.tsv
     are never mined. A student of a smaller vocabulary than its teacher keeps the word pieces that are
     frequent in the training texts. Leaves OUT/model (fp16, decision settings fitted on dev.tsv) and one
     record a stage.

@@ -27,24 +27,29 @@ def pretrain(
         ),
     ] = None,
     transfer_steps: Annotated[
-        int, opt.COUNT_OR_NONE, Option(help="Updates on top, of knowledge transfer.")
+        int, opt.COUNT_OR_NONE, Option(help="Additional updates of knowledge transfer.")
     ] = 0,
     batch_size: Annotated[int, opt.BATCH, Option(help="Sequences of an update, over all processes.")] = 256,
     accumulate: Annotated[int, opt.BATCH, Option(help="Micro-batches of a process in an update.")] = 1,
     optimiser: Annotated[str, Option(help="lamb or adamw.")] = "lamb",
     lr: Annotated[float, opt.RATE, Option(help="Peak learning rate.")] = 1.76e-3,
-    warmup: Annotated[float, opt.SHARE, Option(help="Share of the updates.")] = 0.1,
+    warmup: Annotated[float, opt.SHARE, Option(help="Share of the updates spent on warm-up.")] = 0.1,
     dtype: opt.TrainingType = "float32",
-    shard: Annotated[bool, Option("--shard", help="Weights and moments in parts on the processes.")] = False,
+    shard: Annotated[
+        bool, Option("--shard", help="Split weights and optimiser moments over the processes.")
+    ] = False,
     checkpoint_activations: Annotated[
-        bool, Option("--checkpoint-activations", help="Less memory, a third more computing.")
+        bool,
+        Option("--checkpoint-activations", help="Recompute activations: less memory, a third more time."),
     ] = False,
     checkpoint_every: Annotated[int, opt.COUNT, Option(help="Updates between checkpoints.")] = 200,
     evaluate_every: Annotated[
         int, opt.COUNT_OR_NONE, Option(help="Updates between development figures; 0: at the end.")
     ] = 0,
     pairs: Annotated[str | None, Option(help="nsp or sop; default: what the corpus was built with.")] = None,
-    masking: Annotated[str | None, Option(help="token or ngram; default: likewise.")] = None,
+    masking: Annotated[
+        str | None, Option(help="token or ngram; default: what the corpus was built with.")
+    ] = None,
     seed: opt.Seed = 0,
     workers: Annotated[int, opt.PROCESSES, Option(help="Processes that draw examples.")] = 0,
     threads: opt.Threads = 2,

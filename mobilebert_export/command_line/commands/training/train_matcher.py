@@ -13,7 +13,7 @@ def train_matcher(
     data: Annotated[
         Path,
         opt.INPUT_FOLDER,
-        Option(help="Folder with train.tsv, and dev.tsv unless a part of it shall do."),
+        Option(help="Folder with train.tsv and, unless part of it is to be held out, dev.tsv."),
     ],
     out: opt.RunFolder,
     arch: Annotated[
@@ -33,7 +33,7 @@ def train_matcher(
     label: opt.Label = None,
     positive_label: opt.PositiveLabel = None,
     max_pairs: Annotated[
-        int | None, opt.COUNT, Option(help="Train on so many pairs, drawn at random.")
+        int | None, opt.COUNT, Option(help="Train on this many pairs, drawn at random.")
     ] = None,
     epochs: Annotated[float | None, opt.RATE, Option(help="Passes over the training pairs, at most.")] = None,
     batch_size: Annotated[int | None, opt.BATCH, Option(help="Pairs a step.")] = None,
@@ -41,7 +41,7 @@ def train_matcher(
     patience: Annotated[
         int | None,
         opt.COUNT_OR_NONE,
-        Option(help="Stop after so many epochs without a better dev figure; 0: never."),
+        Option(help="Stop after this many epochs without improvement on dev; 0: never."),
     ] = None,
     dtype: opt.TrainingType = "float32",
     seed: opt.Seed = 0,
