@@ -23,7 +23,8 @@ def flatten(nav):
 
 NAVIGATION = [f"docs/{page}" for page in flatten(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])]
 RECIPE = command_of(make, "general_matchers")
-OLD = "docs/old-commands.md"  # its first column holds commands that are gone
+# In no side bar.
+DECISIONS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/decisions/*.md"))]
 CARDS = [
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("models/mobilebert_models/shipped/*/README.md"))
 ]
