@@ -89,3 +89,4 @@ clean: ## what this Makefile set up and built; artefacts/ and runs/ stay
 	rm -rf $(VENV) $(DOCS_VENV) build dist *.egg-info mobilebert_runtime/*.egg-info
 
 include android_bench/android.mk
+include web/web.mk

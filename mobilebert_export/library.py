@@ -72,12 +72,15 @@ def export(
         UserError: a wrong option or file, or a model that is not supported; nothing was written.
         VerificationError: the artefact does not agree with the PyTorch model.
     """
-    from mobilebert_export.pipeline.export_request import ExportRequest
+    from mobilebert_export.pipeline.export_request import TRANSFORMERS_LAYOUT, ExportRequest
     from mobilebert_export.pipeline.exporter import export as carry_out
     from mobilebert_export.pipeline.in_memory import model_directory
+    from mobilebert_export.pipeline.transformers_layout import export_transformers
 
     with model_directory(model, tokenizer) as directory:
-        return carry_out(ExportRequest(Path(out), directory, **options), progress)  # type: ignore[arg-type]
+        request = ExportRequest(Path(out), directory, **options)  # type: ignore[arg-type]
+        carry = export_transformers if request.layout == TRANSFORMERS_LAYOUT else carry_out
+        return carry(request, progress)
 
 
 def train(

@@ -69,7 +69,8 @@ def bench_rows(record: Record) -> list[tuple[str, ...]]:
     for name in record.comparison.names:
         found = record.comparison.summary(name)
         times = [f"{found[key]:.2f}" for key in ("p50_ms", "p90_ms", "p99_ms", "init_ms", "first_ms")]
-        memory = f"{found['warmup_runs']:.0f}", f"{found['peak_mib']:.0f}"
+        peak = f"{found['peak_mib']:.0f}" if found["peak_mib"] else "not told"  # a browser tells none
+        memory = f"{found['warmup_runs']:.0f}", peak
         size = f"{record.facts[name]['bytes'] / 1e6:.1f}"
         rows.append((name, *times, *memory, size, f"{record.comparison.ratio(first, name):.3f}"))
     return rows

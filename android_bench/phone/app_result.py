@@ -59,14 +59,7 @@ def import_result(path: Path, artefact: Path) -> Record:
 
 def _session(found: Fields) -> Session:
     record = found.object("record")
-
-    def times(name: str) -> tuple[float, ...]:
-        values = record.take(name, list)
-        if not all(_is_time(value) for value in values):
-            raise record.fault(f"{name} holds what is no time in ms")
-        return tuple(map(float, values))
-
-    steady = times("steady_ms")
+    steady = read_times(record, "steady_ms")
     if not steady:
         raise record.fault("steady_ms is empty")
     heat = found.object("after").data.get("thermal")
@@ -76,7 +69,7 @@ def _session(found: Fields) -> Session:
         import_ms=0.0,  # an app has its classes from the start
         init_ms=record.number("init_ms", 0, LONGEST_MS),
         first_ms=record.number("first_ms", 0, LONGEST_MS),
-        warmup_ms=times("warmup_ms"),
+        warmup_ms=read_times(record, "warmup_ms"),
         converged=record.take("converged", bool),
         steady_ms=steady,
         base_mib=record.number("base_mib", 0, LONGEST_MS),
@@ -84,6 +77,14 @@ def _session(found: Fields) -> Session:
         runtime=record.text("runtime"),
         machine={**UNSEEN, "thermal_events": float(heat) if isinstance(heat, int) else 0.0},
     )
+
+
+def read_times(record: Fields, name: str) -> tuple[float, ...]:
+    """A list of times in ms; an `ArtefactError` names the member that is not one."""
+    values = record.take(name, list)
+    if not all(_is_time(value) for value in values):
+        raise record.fault(f"{name} holds what is no time in ms")
+    return tuple(map(float, values))
 
 
 def _is_time(value: Any) -> bool:

@@ -31,6 +31,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "quantize-audit": "Which product of a network loses what in integers, as JSON and PNG.",
         "run": "Do what an artefact is for, whatever its task, on texts, a file or standard input.",
         "search": "Find the texts of a file that mean the same as a question.",
+        "web": "Write a static site that runs artefacts in a browser, offline too; or show it here.",
         "match": "Score one pair, or a TSV file of pairs, with an artefact.",
     },
     "training": {

@@ -18,6 +18,7 @@ DEFAULT_BUCKETS = (16, 32, 64, 128)
 SHORTEST = 8
 VERIFY_PAIRS = 2000
 FEWEST_VERIFY_PAIRS = 200
+ARTEFACT_LAYOUT, TRANSFORMERS_LAYOUT = LAYOUTS = ("artefact", "transformers")
 
 
 def parse_buckets(text: str) -> tuple[int, ...]:
@@ -42,6 +43,9 @@ class ExportRequest:
     ] = None
     texts: Annotated[int | None, "Texts that a text classifier reads: 1, or 2 for a pair."] = None
     target: Annotated[str, "tflite or onnx."] = "tflite"
+    layout: Annotated[
+        str, "artefact; transformers: a folder for transformers.js, fastembed and others, with --target onnx."
+    ] = ARTEFACT_LAYOUT
     quant: Annotated[
         str,
         "none, fp16 (weights); calibrated int16x8, int8: dynamic, static, or whichever passes (int8).",
@@ -109,6 +113,7 @@ class ExportRequest:
             )
         recipe = replace(recipe, word_bits=self.word_bits)
         self._check_buckets()
+        self._check_layout()
         if self.max_accuracy_drop is not None and not recipe.static_ranges:
             raise OptionError(
                 "--max-accuracy-drop: only --quant int8, static and int16x8 can be mixed with float, "
@@ -146,6 +151,22 @@ class ExportRequest:
             raise OptionError(f"--buckets: {len(self.buckets)} lengths; at most {MOST_BUCKETS} fit in a file")
         if self.buckets[-1] != self.seq_len:
             raise OptionError(f"--buckets {given}: the last must be --seq-len, {self.seq_len}")
+
+    def _check_layout(self) -> None:
+        """What `mobilebert_export.pipeline.transformers_layout` can't do is refused before the work."""
+        if self.layout not in LAYOUTS:
+            raise OptionError(f"--layout {self.layout}: expected {' or '.join(LAYOUTS)}")
+        if self.layout == ARTEFACT_LAYOUT:
+            return
+        if self.target != "onnx":
+            raise OptionError(f"--layout {self.layout}: is of .onnx files; give --target onnx")
+        if self.sign is not None:
+            raise OptionError(f"--sign: an artefact is signed, and --layout {self.layout} makes none")
+        if len(self.card_buckets()) < 2:
+            raise OptionError(
+                f"--layout {self.layout}: one sequence length makes a file of that length alone; "
+                "give more --buckets"
+            )
 
     def _for_runtime(self, recipe: Recipe) -> Recipe:
         """The recipe for files that --minimum-runtime reads; as it is without one."""

@@ -65,6 +65,10 @@ NOT_RUN = {
     "mobilebert rewrite": "needs a trained teacher; tests/models runs it",
     "optimum-cli": "tests/mobilebert_runtime/test_distribution.py runs it in an environment that has optimum",
     "mobilebert export --model my-": "needs the reader's model; test_export_table.py makes one of each kind",
+    "mobilebert web": "needs npm's packages and a browser; tests/web/test_site.py writes and visits a site",
+    "mobilebert bench import": "needs a record of a browser or an app; tests/android_bench imports them",
+    "mobilebert bench history results/bench --out": "tests/android_bench draws records",
+    "mobilebert export --model shipped --target onnx --layout": "tests/mobilebert_export has a small one",
     "mobilebert run artefacts/topics": "needs an artefact of the task; tests/mobilebert_export runs it",
     "mobilebert run artefacts/names": "needs an artefact of the task; tests/mobilebert_export runs it",
     "mobilebert run artefacts/squad": "needs an artefact of the task; tests/mobilebert_export runs it",
@@ -89,7 +93,8 @@ def test_command_of_a_page_runs(command, scratch):
 
 @pytest.mark.slow
 def test_python_of_the_pages_runs(scratch):
-    others = {"docs/run.md"}  # tests/mobilebert_runtime/test_tasks.py runs them
+    # tests/mobilebert_runtime/test_tasks.py and tests/web/test_doors.py run them
+    others = {"docs/run.md", "docs/web.md"}
     snippets = [(page, text) for page in NAVIGATION for text in blocks(page, "python") if page not in others]
     assert [page for page, _ in snippets] == ["docs/index.md", "docs/match.md", "docs/match.md"]
     shown = []

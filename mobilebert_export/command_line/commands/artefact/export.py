@@ -38,6 +38,7 @@ export = command_from(
     task=opt.TASKS,
     texts=opt.TEXTS,
     target=opt.TARGETS,
+    layout=opt.LAYOUTS,
     quant=opt.QUANTS,
     word_bits=opt.Number(2, 8),
     minimum_runtime=opt.TFLITE_RUNTIMES,

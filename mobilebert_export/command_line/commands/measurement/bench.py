@@ -50,7 +50,7 @@ def bench(
 
     `mobilebert bench history results/bench --out history.html` draws every recorded run over commits.
     `mobilebert bench import result.json artefacts/matcher-int8 --out results/bench/farm` makes a record of
-    what the app measured, wherever it ran.
+    what the app measured, wherever it ran, or the page of `mobilebert web` in a browser.
     """
     if artefacts[0] == "history" and not Path("history").is_dir():
         from android_bench.gate.history import write_history
@@ -97,12 +97,17 @@ def bench(
 
 
 def _import(given: list[str], out: Path | None, *, force: bool) -> None:
-    """Read the app's result and write it as a record."""
+    """Read what the app or the page measured, and write it as a record."""
     if len(given) != 2 or out is None:
-        raise OptionError("`bench import` needs the app's result.json, the artefact's folder, and --out")
+        raise OptionError(
+            "`bench import` needs the JSON of the app or the page, the artefact's folder, and --out"
+        )
     from android_bench.measuring.latency_report import check_free, write_bench
     from android_bench.phone.app_result import import_result
+    from android_bench.phone.web_result import import_web_result, is_web_result
 
     check_free(out, force=force)
-    for path in write_bench(import_result(Path(given[0]), Path(given[1])), out, force=force):
+    result, artefact = Path(given[0]), Path(given[1])
+    read = import_web_result if is_web_result(result) else import_result
+    for path in write_bench(read(result, artefact), out, force=force):
         sys.stdout.write(f"{path}\n")
