@@ -198,6 +198,7 @@ class ExportOptions(TypedDict, total=False):
     task: str | None
     texts: int | None
     target: str
+    layout: str
     quant: str
     word_bits: int
     minimum_runtime: str | None
