@@ -5,11 +5,12 @@ RUNNER_SOURCES := $(addprefix android_bench/,__init__.py measuring/__init__.py m
 	runner/run.sh runner/bundle.py) $(wildcard mobilebert_runtime/*.py)
 export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 
-ANDROID_TESTS := tests/android_bench/test_phone_layouts.py tests/android_bench/test_phone_core.py tests/android_bench/test_phone_host.py tests/android_bench/test_phone_app.py \
+ANDROID_TESTS := tests/android_bench/test_phone_layouts.py tests/android_bench/test_phone_gradle.py tests/android_bench/test_phone_core.py tests/android_bench/test_phone_host.py tests/android_bench/test_phone_app.py \
 	tests/android_bench/test_phone_bridge.py tests/android_bench/test_phone_aar.py tests/android_bench/test_phone_loader.py tests/android_bench/test_phone_tasks.py \
+	tests/android_bench/test_phone_icu.py tests/android_bench/test_phone_shrunk.py tests/android_bench/test_phone_maven.py \
 	tests/android_bench/test_phone_arm.py tests/android_bench/test_arm_instructions.py
 
-.PHONY: android-quick android-tools android-test android-test-all android-artefacts apk aar
+.PHONY: android-quick android-tools android-test android-test-all android-artefacts apk aar maven
 
 # `make test-slow` runs the Java core, the driver and the APK with these; the bridge and the Arm tests need more
 # than a push can wait for, and say "not run" until `make android-tools`.
@@ -46,3 +47,9 @@ apk: android-tools android-artefacts ## the app without Gradle: build/mobilebert
 
 aar: android-quick ## the Android library without Gradle: build/aar, with its POM and the listing of its interface
 	$(BIN)/python -m android_bench.build_app.aar build/aar
+
+maven: android-tools $(READY) ## the Android libraries as a Maven repository: build/maven/mobilebert-maven.zip
+	test -d artefacts/matcher-open-m || \
+		$(BIN)/mobilebert export --model matcher-open-m --target tflite --quant int8 --out artefacts/matcher-open-m
+	rm -rf build/maven
+	$(BIN)/python -m android_bench.build_app.maven build/maven artefacts/matcher-open-m matcher-open-m

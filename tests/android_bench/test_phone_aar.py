@@ -28,7 +28,9 @@ def built(tmp_path_factory):
 
 def test_it_has_what_an_aar_has_and_is_small(built):
     with zipfile.ZipFile(built) as archive:
-        assert set(archive.namelist()) == {"AndroidManifest.xml", "classes.jar", "R.txt", "proguard.txt"}
+        metadata = "META-INF/com/android/build/gradle/aar-metadata.properties"
+        parts = {"AndroidManifest.xml", "classes.jar", "R.txt", "proguard.txt", metadata}
+        assert set(archive.namelist()) == parts
         manifest = archive.read("AndroidManifest.xml").decode()
         assert archive.read("proguard.txt") == (aar.LIBRARY / "consumer-rules.pro").read_bytes()
     assert 'package="mobilebert.runtime"' in manifest
@@ -36,9 +38,14 @@ def test_it_has_what_an_aar_has_and_is_small(built):
     assert "uses-permission" not in manifest
     assert built.stat().st_size <= SIZE_BUDGET
     pom = built.with_suffix(".pom").read_text()
-    names = aar.Coordinates.read()
-    for tag, value in (("groupId", names.group), ("artifactId", names.name), ("version", names.version)):
+    one = aar.RUNTIME.coordinates
+    for tag, value in (("groupId", one.group), ("artifactId", one.name), ("version", one.version)):
         assert f"<{tag}>{value}</{tag}>" in pom
+    gradle = aar.LIBRARY / "build.gradle"
+    assert (java.gradle_value(gradle, "groupId"), java.gradle_value(gradle, "artifactId")) == (
+        one.group,
+        one.name,
+    )
 
 
 def test_its_classes_are_java_8_and_the_library_alone(built, tmp_path):
@@ -47,11 +54,11 @@ def test_its_classes_are_java_8_and_the_library_alone(built, tmp_path):
     with zipfile.ZipFile(tmp_path / "classes.jar") as jar:
         names = jar.namelist()
         for name in names:
-            assert name.startswith("mobilebert/runtime/"), name
+            assert name.startswith(("mobilebert/runtime/", "mobilebert-runtime/")), name
             if name.endswith(".class"):
                 assert jar.read(name)[:8] == bytes.fromhex("cafebabe00000034"), name
-    assert "mobilebert/runtime/unicode.txt" in names
-    assert "mobilebert/runtime/categories.txt" in names
+    assert "mobilebert-runtime/unicode.txt" in names
+    assert "mobilebert-runtime/categories.txt" in names
 
 
 def test_its_interface_is_the_listed_one(built):
@@ -90,7 +97,7 @@ def test_an_app_compiles_against_it_alone_and_is_signed(built, tmp_path):
     assert "v3 scheme (APK Signature Scheme v3): true" in said
     with zipfile.ZipFile(out) as archive:
         archive.extract("classes.dex", tmp_path)
-        assert archive.read("mobilebert/runtime/categories.txt").startswith(b"#")
+        assert archive.read("mobilebert-runtime/categories.txt").startswith(b"#")
     java.undex(
         tmp_path / "classes.dex",
         tmp_path / "again.jar",

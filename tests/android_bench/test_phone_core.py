@@ -1,5 +1,6 @@
 """Promise of the phone's Java: it splits, encodes, decides and computes as the Python side does."""
 
+import hashlib
 import json
 import random
 import re
@@ -9,6 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from tokenizers import normalizers
 
 from android_bench.build_app import java, unicode_table
@@ -20,24 +23,36 @@ from mobilebert_runtime.card_parts import TokenizerCard
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher, positive_probability
+from mobilebert_runtime.signature import sign
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
+from tests.helpers.minisign_keys import write_keys
 from tests.helpers.phone_tokenizers import write_golden
 from tests.helpers.texts import MINILM, fuzzed_lines
 
 pytestmark = pytest.mark.slow
 
-SOURCES = (java.LIBRARY / "test" / "java", java.CORE / "test" / "java")
+APP = java.ANDROID_BENCH / "app" / "src"
+SOURCES = (java.LIBRARY / "test" / "java", java.CORE / "test" / "java", APP / "test" / "java")
 # Those of the bridge and of whole tasks need a native library: test_phone_bridge.py, test_phone_tasks.py.
+NATIVE = ("OnnxBridgeTest", "TasksTest")
 TESTS = sorted(
     ".".join(path.relative_to(place).with_suffix("").parts)
     for place in SOURCES
     for path in place.rglob("*Test.java")
-    if path.stem not in ("OnnxBridgeTest", "TasksTest")
+    if path.stem not in NATIVE
 )
 RESOURCES = java.LIBRARY / "main" / "resources"
-TABLE = RESOURCES / "mobilebert/runtime/unicode.txt"
+TABLE = RESOURCES / "mobilebert-runtime/unicode.txt"
 PAIRS = 3_500
+COUNT = sum(
+    path.read_text(encoding="utf-8").count("@Test")
+    for place in SOURCES
+    for path in place.rglob("*Test.java")
+    if path.stem not in NATIVE
+)
+# Of the app, what runs without Android.
+PLAIN = APP / "main/java/mobilebert/bench/app/LatestQuery.java"
 
 
 def write(folder, name, rows):
@@ -73,7 +88,7 @@ def sorted_card_rows():
     rows = [{"card": card, "says": None, "spelling": card is spelling} for card in (good, spelling)]
     vectors = {"embedding": {"size": 4, "normalized": True}}
     for change, says in (
-        ({"tokenizer": good["tokenizer"] | {"sort_texts": False}}, "sort_texts is not true"),
+        ({"tokenizer": good["tokenizer"] | {"sort_texts": None}}, "sort_texts has the wrong type"),
         ({"task": "text-classification"}, "sort_texts does not fit text-classification"),
         (vectors, "sort_texts does not fit text-matching by vectors"),
     ):
@@ -236,6 +251,45 @@ def decision_rows():
     return rows
 
 
+def write_signatures(folder):
+    """Hashes and signatures of Python's libraries, some of them spoilt; a signed folder and two keys."""
+    draw = random.Random(12)
+    messages = [draw.randbytes(size) for size in (0, 1, 63, 64, 127, 128, 129, 255, 256, 257, 1000, 5000)]
+    rows = [{"message": one.hex(), "hash": hashlib.blake2b(one).hexdigest()} for one in messages]
+    write(folder, "blake2b.json", rows)
+    rows = []
+    for number in range(60):
+        owner = Ed25519PrivateKey.from_private_bytes(draw.randbytes(32))
+        message = draw.choice(messages)
+        parts = {"key": owner.public_key().public_bytes_raw(), "signature": owner.sign(message)}
+        spoilt = bytearray(parts[name := draw.choice(["key", "signature"])])
+        spoilt[draw.randrange(len(spoilt))] ^= 1 << draw.randrange(8)
+        if number % 2:
+            parts[name] = bytes(spoilt)
+        row = {name: part.hex() for name, part in parts.items()} | {"message": message.hex()}
+        rows.append(row | {"holds": holds(parts["key"], parts["signature"], message)})
+    # A signature whose second half is not below the order of the group: the same number, and not a signature.
+    order = (1 << 252) + 27742317777372353535851937790883648493
+    first, second = bytes.fromhex(rows[0]["signature"])[:32], bytes.fromhex(rows[0]["signature"])[32:]
+    larger = (int.from_bytes(second, "little") + order).to_bytes(32, "little")
+    rows.append(rows[0] | {"signature": (first + larger).hex(), "holds": False})
+    write(folder, "ed25519.json", rows)
+    secret, _ = write_keys(folder / "keys")
+    write_keys(folder / "other", b"2" * 32)
+    (folder / "signed").mkdir()
+    (folder / "signed" / "SHA256SUMS").write_text("0" * 64 + "  io.json\n")
+    sign(folder / "signed", secret)
+
+
+def holds(key, signature, message):
+    """What Python's cryptography says of a signature."""
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
 @pytest.fixture(scope="module")
 def golden(tmp_path_factory):
     folder = tmp_path_factory.mktemp("golden")
@@ -249,6 +303,7 @@ def golden(tmp_path_factory):
     write(folder, "decisions.json", decision_rows())
     write(folder, "sorted_cards.json", sorted_card_rows())
     write_spelling(folder)
+    write_signatures(folder)
     return folder
 
 
@@ -267,7 +322,7 @@ def classes(tmp_path_factory, junit):
     """Compiled library and core, compiled tests."""
     folder = tmp_path_factory.mktemp("classes")
     java.compile_library(folder / "library")
-    java.compile_sources([java.CORE / "main"], folder / "core", [folder / "library"])
+    java.compile_sources([java.CORE / "main", PLAIN], folder / "core", [folder / "library"])
     path = [folder / "library", folder / "core", *junit]
     java.compile_sources(SOURCES, folder / "test", path)
     return folder
@@ -283,7 +338,7 @@ def test_java_core_equals_python_on_the_jvm(classes, golden, junit, capsys):
     report = java.run_junit(TESTS, path, {"golden": golden})
     with capsys.disabled():  # docs/reliability.md shows them
         print(*re.findall(r"\d+ decisions from .*", report), sep="\n")
-    assert passed(report) == 36
+    assert passed(report) == COUNT
 
 
 def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
@@ -298,7 +353,7 @@ def test_the_dex_that_ships_equals_python(classes, golden, junit, tmp_path):
     java.undex(dex, jar, enjarify)
     assert "mobilebert/runtime/WordPiece.class" in zipfile.ZipFile(jar).namelist()
     report = java.run_junit(TESTS, [jar, RESOURCES, classes / "test", *junit], {"golden": golden})
-    assert passed(report) == 36
+    assert passed(report) == COUNT
 
 
 def test_the_tables_are_what_the_installed_tokenizer_says():

@@ -2,6 +2,7 @@ package mobilebert.runtime;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +15,7 @@ final class AddedTokens {
   private final Map<String, Integer> ids = new HashMap<String, Integer>();
   private final List<Added> raw = new ArrayList<Added>();
   private final List<Added> normalized = new ArrayList<Added>();
+  private final boolean normalizes;
 
   private static final class Added {
     final int id;
@@ -45,6 +47,7 @@ final class AddedTokens {
    * @param normalizer what the text has gone through before "normalized" tokens are looked for; null for nothing
    */
   AddedTokens(Fields file, Map<String, Integer> vocabulary, TextNormalizer normalizer) throws IOException {
+    normalizes = normalizer != null;
     List<Fields> tokens =
         file.has("added_tokens") ? file.objects("added_tokens", Integer.MAX_VALUE) : new ArrayList<Fields>();
     int next = vocabulary.size();
@@ -68,6 +71,20 @@ final class AddedTokens {
       next = Math.max(next, id + 1);
       (asWritten ? raw : normalized).add(added);
     }
+  }
+
+  /**
+   * Characters of the longest token; {@link Tokenizer#UNKNOWN_LENGTH} where one is looked for in normalised text, which
+   * may have lost any number of characters.
+   */
+  int longest() {
+    int longest = 0;
+    for (List<Added> tokens : Arrays.asList(raw, normalized)) {
+      for (Added one : tokens) {
+        longest = Math.max(longest, 2 * one.codes.length);
+      }
+    }
+    return normalizes && !normalized.isEmpty() ? Tokenizer.UNKNOWN_LENGTH : longest;
   }
 
   /** Ids by token. */

@@ -18,16 +18,8 @@ import java.util.regex.Pattern;
  * <p>What mobilebert_runtime/card.py refuses is refused here. Immutable: threads may share one.
  */
 public final class ArtefactCard {
-  /**
-   * Format 1 knew one sequence length and no name for it, format 2 no length shift, format 3 one task, format 4 no
-   * spelling, format 7 no order of texts. Formats 5 and 6 corrected by other rules and are not read.
-   */
-  private static final int OLDEST_FORMAT = 1;
-
-  private static final int SHIFT_FORMAT = 3;
-  private static final int TASKS_FORMAT = 4;
-  private static final int SPELLING_FORMAT = 7;
-  private static final int NEWEST_FORMAT = 8;
+  /** A reader of another format would give other scores, so a card of another format is refused. */
+  static final int FORMAT = 1;
 
   private static final int LEAST_TOKENS = 3;
   private static final int MOST_TOKENS = 1 << 16;
@@ -86,11 +78,9 @@ public final class ArtefactCard {
   }
 
   private ArtefactCard(Fields fields) throws IOException {
-    int format = fields.whole("format", OLDEST_FORMAT, NEWEST_FORMAT);
-    if (format > TASKS_FORMAT && format < SPELLING_FORMAT) {
-      throw fields.fault("format is " + format + ", whose spelling rule was another");
+    if (fields.whole("format", 0, Integer.MAX_VALUE) != FORMAT) {
+      throw fields.fault("format is not " + FORMAT + ", which this version reads");
     }
-    boolean old = format < TASKS_FORMAT;
     target = fields.text("target");
     modelFile = fields.text("model_file");
     if (!(target.equals("tflite") || target.equals("onnx")) || !modelFile.equals("model." + target)) {
@@ -98,16 +88,14 @@ public final class ArtefactCard {
     }
     quant = fields.text("quant");
     seqLen = fields.whole("seq_len", LEAST_TOKENS, MOST_TOKENS);
-    buckets =
-        format == OLDEST_FORMAT ? Collections.singletonList(new Bucket(seqLen, null)) : readBuckets(fields, seqLen);
-    task = old ? Task.TEXT_MATCHING : readTask(fields);
-    texts = old ? 2 : fields.whole("texts", task.leastTexts, task.mostTexts);
-    labels = Collections.unmodifiableList(readLabels(fields, old));
-    activation = old ? Activation.SOFTMAX : readActivation(fields);
-    decision =
-        task == Task.TEXT_MATCHING ? new Decision(fields, labels, activation, format >= SHIFT_FORMAT) : null;
+    buckets = readBuckets(fields, seqLen);
+    task = readTask(fields);
+    texts = fields.whole("texts", task.leastTexts, task.mostTexts);
+    labels = Collections.unmodifiableList(readLabels(fields));
+    activation = readActivation(fields);
+    decision = task == Task.TEXT_MATCHING ? new Decision(fields, labels, activation) : null;
     fields.number("attention_mask_value", -LengthShift.FLOAT32, 0);
-    Fields embedding = old || fields.isNull("embedding") ? null : fields.object("embedding");
+    Fields embedding = fields.isNull("embedding") ? null : fields.object("embedding");
     embeddingSize = embedding == null ? 0 : embedding.whole("size", 1, LARGEST_EMBEDDING);
     embeddingNormalized = embedding != null && embedding.truth("normalized");
     if (embedding == null ? task == Task.SENTENCE_EMBEDDING : task != Task.SENTENCE_EMBEDDING && decision == null) {
@@ -116,10 +104,7 @@ public final class ArtefactCard {
     boolean answers = task == Task.QUESTION_ANSWERING;
     stride = answers ? fields.object("context").whole("stride", 0, seqLen - 1) : 0;
     String truncation = answers ? "only_second" : "longest_first";
-    tokenizer =
-        old
-            ? TokenizerCard.readOld(fields)
-            : TokenizerCard.read(fields, truncation, format >= SPELLING_FORMAT, format == NEWEST_FORMAT);
+    tokenizer = TokenizerCard.read(fields, truncation);
     if (tokenizer.spelling && (answers || task == Task.TOKEN_CLASSIFICATION)) {
       throw fields.fault("tokenizer spelling does not fit " + task.id + ", whose answers are characters");
     }
@@ -130,7 +115,7 @@ public final class ArtefactCard {
       throw fields.fault("template pair is null, and an input has 2 texts");
     }
     checkVersions(fields.object("minimum_runtime"));
-    tokenTypes = old || fields.list("inputs").size() == 3;
+    tokenTypes = fields.list("inputs").size() == 3;
     List<Object> inputs = new ArrayList<Object>();
     for (String name : inputNames()) {
       inputs.add(tensor(name, "int32", 1, seqLen));
@@ -247,8 +232,8 @@ public final class ArtefactCard {
     throw fields.fault("task " + name + " is not one that this version knows");
   }
 
-  private List<String> readLabels(Fields fields, boolean old) throws IOException {
-    return task.hasLabels() ? fields.texts("labels", old ? 2 : 1, MOST_LABELS) : fields.texts("labels", 0, 0);
+  private List<String> readLabels(Fields fields) throws IOException {
+    return task.hasLabels() ? fields.texts("labels", 1, MOST_LABELS) : fields.texts("labels", 0, 0);
   }
 
   private Activation readActivation(Fields fields) throws IOException {

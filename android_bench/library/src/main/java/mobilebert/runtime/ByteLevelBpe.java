@@ -2,7 +2,6 @@ package mobilebert.runtime;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.HashMap;
 import java.util.Map;
 
 /**
@@ -15,7 +14,7 @@ final class ByteLevelBpe extends Tokenizer {
   private static final char SPACE = ALPHABET[' '];
 
   private final AddedTokens added;
-  private final Map<String, Integer> vocabulary = new HashMap<String, Integer>(65536);
+  private final Map<String, Integer> vocabulary;
   private final Merges merges;
   private final WordPattern pattern;
   private final boolean ignoreMerges;
@@ -51,10 +50,7 @@ final class ByteLevelBpe extends Tokenizer {
     if (model.has("type")) { // files of early versions of `tokenizers` have none
       model.expect("type", "BPE");
     }
-    Fields entries = model.object("vocab");
-    for (Object token : entries.data.keySet()) {
-      vocabulary.put((String) token, entries.whole((String) token, 0, Integer.MAX_VALUE));
-    }
+    vocabulary = model.object("vocab").ids();
     added = new AddedTokens(file, vocabulary, null);
     ignoreMerges = model.truthOrFalse("ignore_merges");
     fuseUnknown = model.truthOrFalse("fuse_unk");
@@ -115,13 +111,18 @@ final class ByteLevelBpe extends Tokenizer {
   }
 
   @Override
-  Tokens tokens(final String text) {
+  int longestAdded() {
+    return added.longest();
+  }
+
+  @Override
+  Tokens tokens(final String text, final Cancellation cancellation) {
     final Tokens out = new Tokens();
     final AddedTokens.Pieces second =
         new AddedTokens.Pieces() {
           @Override
           public void text(AlignedText piece) {
-            addPiece(out, piece);
+            addPiece(out, piece, cancellation);
           }
 
           @Override
@@ -147,7 +148,7 @@ final class ByteLevelBpe extends Tokenizer {
     return out;
   }
 
-  private void addPiece(Tokens out, AlignedText given) {
+  private void addPiece(Tokens out, AlignedText given, Cancellation cancellation) {
     AlignedText piece = given;
     if (prefixSpace && piece.codes[0] != ' ') {
       AlignedText.Builder longer = new AlignedText.Builder(piece.length() + 1);
@@ -158,6 +159,7 @@ final class ByteLevelBpe extends Tokenizer {
       piece = longer.build();
     }
     for (int start = 0; start < piece.length(); ) {
+      Cancellation.check(cancellation);
       int end = pattern == null ? piece.length() : pattern.end(piece.codes, start);
       addWord(out, piece, start, end);
       start = end;

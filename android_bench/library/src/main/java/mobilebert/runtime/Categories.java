@@ -3,7 +3,8 @@ package mobilebert.runtime;
 import java.io.IOException;
 
 /**
- * Letters, numbers and white space as the pattern of byte-level BPE knows them, read from categories.txt in this package.
+ * Letters, numbers and white space as the pattern of byte-level BPE knows them, read from the library's table
+ * categories.txt.
  *
  * <p>The device's own Unicode data are not used: they differ between Android versions.
  */

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -26,32 +27,58 @@ public final class Checksums {
     verify(folder, ArtefactCard.read(folder).files());
   }
 
-  /** Compares every file that SHA256SUMS lists with it; it must list some. */
-  static void verify(File folder, List<String> needed) throws IOException {
+  /** Hashes by file name of a SHA256SUMS; a name that leads elsewhere is refused. */
+  static Map<String, String> listed(String sums) throws IOException {
     Map<String, String> listed = new TreeMap<String, String>();
-    for (String line : Files.readText(new File(folder, SUMS)).split("\r\n|\r|\n")) {
+    for (String line : sums.split("\r\n|\r|\n")) {
       int space = line.indexOf("  ");
       if (space >= 0 && space + 2 < line.length()) {
         listed.put(line.substring(space + 2), line.substring(0, space));
       }
     }
+    for (String name : listed.keySet()) {
+      boolean outside = name.contains("/") || name.equals(".") || name.equals("..");
+      if (outside || name.length() > LONGEST_NAME || !Printable.isPrintable(name)) {
+        throw new IOException(SUMS + " has an entry that is not a file name; export the artefact again");
+      }
+    }
+    return listed;
+  }
+
+  /** Hashes by file name of a folder's SHA256SUMS, which must list some. */
+  static Map<String, String> listed(File folder, List<String> needed) throws IOException {
+    Map<String, String> listed = listed(Files.readText(new File(folder, SUMS)));
     for (String name : needed) {
       if (!listed.containsKey(name)) {
         throw new IOException(SUMS + " does not list " + name + "; export the artefact again");
       }
     }
+    return listed;
+  }
+
+  /** Compares every file that SHA256SUMS lists with it; it must list some. Their hashes by name, sorted. */
+  static Map<String, String> verify(File folder, List<String> needed) throws IOException {
+    Map<String, String> listed = listed(folder, needed);
     for (Map.Entry<String, String> entry : listed.entrySet()) {
       String name = entry.getKey();
-      boolean outside = name.contains("/") || name.equals(".") || name.equals("..");
-      if (outside || name.length() > LONGEST_NAME || !Fields.isPrintable(name)) {
-        throw new IOException(SUMS + " has an entry that is not a file name; export the artefact again");
-      }
       File file = new File(folder, name);
       Files.check(file);
       if (!sha256(file).equals(entry.getValue())) {
         throw new IOException(name + " was changed; export or copy the artefact again");
       }
     }
+    return listed;
+  }
+
+  /** SHA-256 of the lines of those of these files that are listed, sorted by name: which files they are. */
+  static String fingerprint(Map<String, String> listed, String... names) {
+    StringBuilder lines = new StringBuilder();
+    for (Map.Entry<String, String> entry : listed.entrySet()) { // which is sorted
+      if (Arrays.asList(names).contains(entry.getKey())) {
+        lines.append(entry.getValue()).append("  ").append(entry.getKey()).append('\n');
+      }
+    }
+    return sha256(lines.toString());
   }
 
   @NonNull
@@ -71,7 +98,7 @@ public final class Checksums {
     return hex(digest().digest(text.getBytes(StandardCharsets.UTF_8)));
   }
 
-  private static MessageDigest digest() {
+  static MessageDigest digest() {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException error) {
@@ -79,7 +106,7 @@ public final class Checksums {
     }
   }
 
-  private static String hex(byte[] bytes) {
+  static String hex(byte[] bytes) {
     StringBuilder out = new StringBuilder();
     for (byte value : bytes) {
       out.append(Character.forDigit(value >> 4 & 15, 16)).append(Character.forDigit(value & 15, 16));

@@ -5,8 +5,9 @@ import java.io.File;
 import java.io.IOException;
 
 /**
- * .tflite files through LiteRT's CompiledModel on a GPU or an NPU. A model that this processor does not take whole runs
- * on the CPU, as without this class; {@link Model#runtime} says which it was, and why.
+ * .tflite files through LiteRT's CompiledModel on a GPU or an NPU. A model that the GPU does not take whole, or that
+ * LiteRT refuses for the NPU, runs on the CPU, as without this class; {@link Model#runtime} says which it was, and why.
+ * What LiteRT accepts for an NPU may still run on the CPU in part or whole: LiteRT does not tell, and the report says so.
  *
  * <p>Other processors round in other ways: compare answers and latency with the CPU's before you choose one.
  */

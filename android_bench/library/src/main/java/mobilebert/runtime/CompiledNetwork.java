@@ -31,7 +31,10 @@ final class CompiledNetwork implements Network {
     }
   }
 
-  /** For one processor alone: LiteRT then refuses a model with an operator that would run elsewhere. */
+  /**
+   * For one processor alone. Of the GPU, LiteRT then refuses a model with an operator that would run elsewhere; to the
+   * NPU it adds the CPU by itself.
+   */
   static CompiledNetwork open(File file, ArtefactCard card, CompiledBackend.Processor processor) throws IOException {
     boolean gpu = processor == CompiledBackend.Processor.GPU;
     CompiledModel.Options options = new CompiledModel.Options(gpu ? Accelerator.GPU : Accelerator.NPU);
@@ -72,7 +75,11 @@ final class CompiledNetwork implements Network {
 
   @Override
   public String runtime() {
-    return "LiteRT CompiledModel on the " + processor;
+    if (processor == CompiledBackend.Processor.GPU) {
+      return "LiteRT CompiledModel on the GPU";
+    }
+    return "LiteRT CompiledModel, asked for the NPU: LiteRT runs what it does not take on the CPU, up to all of it, "
+        + "and does not tell";
   }
 
   @Override

@@ -15,14 +15,14 @@ final class Decision {
   private final double temperature;
   private final LengthShift lengthShift;
 
-  Decision(Fields fields, List<String> labels, Activation activation, boolean shifted) throws IOException {
+  Decision(Fields fields, List<String> labels, Activation activation) throws IOException {
     this.labels = labels;
     this.activation = activation;
     boolean raw = activation == Activation.IDENTITY;
     positive = fields.whole("positive", 0, labels.size() - 1);
     threshold = raw ? fields.number("threshold", -LengthShift.FLOAT32, LengthShift.FLOAT32) : fields.number("threshold", 0, 1);
     temperature = fields.number("temperature", LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE);
-    boolean none = !shifted || fields.isNull("length_shift");
+    boolean none = fields.isNull("length_shift");
     lengthShift = none ? LengthShift.NONE : new LengthShift(fields.object("length_shift"));
     if (raw && !(temperature == 1 && none)) {
       throw fields.fault("activation identity has temperature 1 and no length_shift");

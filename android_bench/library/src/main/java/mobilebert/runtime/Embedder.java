@@ -35,14 +35,19 @@ public final class Embedder extends Model {
   /** The vector of a text. */
   @NonNull
   public float[] embed(@NonNull String text) {
-    return run(encoder.encode(text, null, lengths()), "embedding");
+    return embed(text, null);
+  }
+
+  /** The same, which another thread may end. */
+  float[] embed(String text, Cancellation cancellation) {
+    return run(encoder.encode(text, null, cancellation, lengths()), "embedding");
   }
 
   /** Cosine of the angle between two texts' vectors, from -1 to 1. */
   public float similarity(@NonNull String textA, @NonNull String textB) {
     float[] a = Vectors.unit(embed(textA));
     float[] b = Vectors.unit(embed(textB));
-    return Vectors.dot(a, b);
+    return Vectors.dot(a, b, 0);
   }
 
   /**
@@ -65,7 +70,7 @@ public final class Embedder extends Model {
     float[][] rows = new float[texts.size()][];
     for (int i = 0; i < rows.length; i++) {
       Cancellation.check(cancellation);
-      rows[i] = embed(texts.get(i));
+      rows[i] = embed(texts.get(i), cancellation);
     }
     return EmbeddingIndex.of(texts, rows, card.embeddingSize);
   }

@@ -13,38 +13,26 @@ public final class EmbeddingIndex {
   private final List<String> texts;
   private final int size;
 
-  /** Rows of int8, each with its scale; or null. */
-  private final byte[][] bytes;
+  /** Rows of int8; or null. */
+  private final ByteRows rows;
 
-  private final float[] scales;
+  /** Rows of floats where there are none of bytes, one after the other. */
+  private final float[] floats;
 
-  /** Rows of floats where there are none of bytes. */
-  private final float[][] floats;
-
-  private EmbeddingIndex(List<String> texts, int size, byte[][] bytes, float[] scales, float[][] floats) {
+  private EmbeddingIndex(List<String> texts, int size, ByteRows rows, float[] floats) {
     this.texts = Collections.unmodifiableList(texts);
     this.size = size;
-    this.bytes = bytes;
-    this.scales = scales;
+    this.rows = rows;
     this.floats = floats;
   }
 
   /** An index of vectors in a byte a number, as Python's Index.build makes it. */
   static EmbeddingIndex of(List<String> texts, float[][] vectors, int size) {
-    byte[][] bytes = new byte[vectors.length][size];
-    float[] scales = new float[vectors.length];
-    for (int row = 0; row < vectors.length; row++) {
-      float[] unit = Vectors.unit(vectors[row]);
-      float largest = 0;
-      for (float value : unit) {
-        largest = Math.max(largest, Math.abs(value));
-      }
-      scales[row] = largest / 127;
-      for (int i = 0; i < size; i++) {
-        bytes[row][i] = (byte) Math.rint(unit[i] / scales[row]);
-      }
+    ByteRows rows = new ByteRows(size);
+    for (float[] vector : vectors) {
+      rows.put(rows.count(), vector);
     }
-    return new EmbeddingIndex(new ArrayList<String>(texts), size, bytes, scales, null);
+    return new EmbeddingIndex(new ArrayList<String>(texts), size, rows, null);
   }
 
   /**
@@ -73,34 +61,17 @@ public final class EmbeddingIndex {
     if (texts.size() != vectors.rows || small && scales.rows != vectors.rows) {
       throw new IOException(texts.size() + " texts for " + vectors.rows + " vectors; build the index again");
     }
-    byte[][] bytes = new byte[small ? vectors.rows : 0][];
-    float[][] floats = new float[small ? 0 : vectors.rows][];
-    float[] factors = new float[bytes.length];
-    for (int row = 0; row < vectors.rows; row++) {
-      if (small) {
-        bytes[row] = vectors.bytes(row);
-        factors[row] = scales.floats(row)[0];
-      } else {
-        floats[row] = vectors.floats(row);
-      }
+    if (small) {
+      ByteRows rows = new ByteRows(vectors.columns, vectors.bytes(), scales.floats());
+      return new EmbeddingIndex(texts, vectors.columns, rows, null);
     }
-    return new EmbeddingIndex(texts, vectors.columns, small ? bytes : null, factors, floats);
+    return new EmbeddingIndex(texts, vectors.columns, null, vectors.floats());
   }
 
   private static List<String> texts(File file) throws IOException {
     List<String> found = new ArrayList<String>();
-    String text = Files.readText(file);
-    for (int start = 0; start < text.length(); ) {
-      int end = text.indexOf('\n', start);
-      if (end < 0) {
-        break; // as Python: what follows the last line end is no line
-      }
-      Object value = Json.parse(text.substring(start, end));
-      if (!(value instanceof String)) {
-        throw new IOException(file.getName() + " holds what is no text; build the index again");
-      }
-      found.add((String) value);
-      start = end + 1;
+    for (Object value : JsonLines.read(file)) {
+      found.add(JsonLines.text(value));
     }
     return found;
   }
@@ -122,12 +93,31 @@ public final class EmbeddingIndex {
       throw new IllegalArgumentException(
           "the index has vectors of " + size + " numbers, and this model of " + vector.length);
     }
+    Hit.checkMost(most);
     float[] query = Vectors.unit(vector);
-    List<Hit> hits = new ArrayList<Hit>();
-    for (int i = 0; i < texts.size(); i++) {
-      float score = bytes == null ? Vectors.dot(query, floats[i]) : scales[i] * Vectors.dot(query, bytes[i]);
-      hits.add(new Hit(i, score, texts.get(i)));
+    BestPlaces best = rows == null ? nearest(query, most) : rows.nearest(query, most);
+    Hit[] hits = new Hit[best.size()];
+    for (int i = hits.length - 1; i >= 0; i--) {
+      int place = best.poll();
+      hits[i] = new Hit(place, score(query, place), texts.get(place));
     }
-    return Hit.best(hits, most);
+    return Collections.unmodifiableList(Arrays.asList(hits));
+  }
+
+  private BestPlaces nearest(float[] query, int most) {
+    BestPlaces best = new BestPlaces(Math.min(most, texts.size()));
+    for (int i = 0; i < texts.size(); i++) {
+      best.offer(score(query, i), i);
+    }
+    return best;
+  }
+
+  /** The direction of a text's vector. */
+  float[] vector(int row) {
+    return rows == null ? Arrays.copyOfRange(floats, row * size, (row + 1) * size) : rows.toFloats(row);
+  }
+
+  private float score(float[] query, int row) {
+    return rows == null ? Vectors.dot(query, floats, row * size) : rows.score(query, row);
   }
 }

@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -111,6 +112,18 @@ final class Fields {
     return inRange(name, take(name, Number.class), low, high);
   }
 
+  /** Every member, each a whole number that is an id. */
+  Map<String, Integer> ids() throws IOException {
+    Map<String, Integer> found = new HashMap<String, Integer>(2 * data.size());
+    for (Map.Entry<?, ?> entry : data.entrySet()) {
+      String name = (String) entry.getKey();
+      Object value = entry.getValue();
+      boolean plain = value instanceof Long && (Long) value >= 0 && (Long) value <= Integer.MAX_VALUE;
+      found.put(name, plain ? ((Long) value).intValue() : whole(name, 0, Integer.MAX_VALUE));
+    }
+    return found;
+  }
+
   /** Whole numbers that are ids; so many. */
   int[] wholes(String name, int count) throws IOException {
     double[] values = numbers(name, count, 0, Integer.MAX_VALUE);
@@ -188,32 +201,6 @@ final class Fields {
     }
   }
 
-  /**
-   * Python's str.isprintable, by this machine's Unicode data: a character that came to Unicode later than they did is
-   * not printable.
-   */
-  static boolean isPrintable(String text) {
-    for (int i = 0; i < text.length(); i += Character.charCount(text.codePointAt(i))) {
-      switch (Character.getType(text.codePointAt(i))) {
-        case Character.CONTROL:
-        case Character.FORMAT:
-        case Character.SURROGATE:
-        case Character.PRIVATE_USE:
-        case Character.UNASSIGNED:
-        case Character.LINE_SEPARATOR:
-        case Character.PARAGRAPH_SEPARATOR:
-          return false;
-        case Character.SPACE_SEPARATOR:
-          if (text.charAt(i) != ' ') {
-            return false;
-          }
-          break;
-        default:
-      }
-    }
-    return true;
-  }
-
   private Object take(String name, Class<?> kind) throws IOException {
     isNull(name);
     Object value = data.get(name);
@@ -235,7 +222,7 @@ final class Fields {
   String printable(String name, Object value, int longest) throws IOException {
     String text = value instanceof String ? (String) value : "";
     int length = text.codePointCount(0, text.length());
-    if (text.trim().isEmpty() || length > longest || !isPrintable(text)) {
+    if (text.trim().isEmpty() || length > longest || !Printable.isPrintable(text)) {
       throw fault(name + " is not a text of 1 to " + longest + " printable characters");
     }
     return text;

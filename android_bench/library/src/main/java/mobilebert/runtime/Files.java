@@ -22,6 +22,9 @@ import java.util.Map;
 public final class Files {
   private static final int BLOCK = 1 << 16;
 
+  /** A folder that is no package: a shrinker moves classes, and would move a package's resources with them or not. */
+  private static final String RESOURCES = "/mobilebert-runtime/";
+
   private static final long MEBIBYTE = 1 << 20;
   private static final long LARGEST = 2048 * MEBIBYTE;
   private static final Map<String, Long> SIZES = new HashMap<String, Long>();
@@ -56,10 +59,17 @@ public final class Files {
   /** A UTF-8 file, as {@link #check} allows it. */
   @NonNull
   public static String readText(File file) throws IOException {
+    return text(readBytes(file), file.getName());
+  }
+
+  /** The bytes of a file, as {@link #check} allows it. */
+  static byte[] readBytes(File file) throws IOException {
     check(file);
     FileInputStream stream = new FileInputStream(file);
     try {
-      return text(stream, file.getName());
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream((int) file.length() + 1);
+      copy(stream, bytes);
+      return bytes.toByteArray();
     } finally {
       stream.close();
     }
@@ -69,18 +79,22 @@ public final class Files {
   static String text(InputStream stream, String name) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     copy(stream, bytes);
+    return text(bytes.toByteArray(), name);
+  }
+
+  private static String text(byte[] bytes, String name) throws IOException {
     try {
-      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes.toByteArray())).toString();
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (CharacterCodingException error) {
       throw new IOException(name + " is not UTF-8; export the artefact again", error);
     }
   }
 
-  /** The lines of a table that is packaged with this class, without its comments. */
+  /** The lines of a table that is packaged with the library, without its comments. */
   static List<String> readResource(String name) throws IOException {
-    InputStream stream = Files.class.getResourceAsStream(name);
+    InputStream stream = Files.class.getResourceAsStream(RESOURCES + name);
     if (stream == null) {
-      throw new IOException(name + " is not packaged beside this class; build the library again");
+      throw new IOException("the table " + name + " is not in the app; its packaging options must not exclude it");
     }
     List<String> lines = new ArrayList<String>();
     BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.US_ASCII));

@@ -1,6 +1,7 @@
 package mobilebert.runtime;
 
 import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -32,11 +33,34 @@ public final class Hit {
   }
 
   static List<Hit> best(List<Hit> hits, int most) {
-    if (most < 1) {
-      throw new IllegalArgumentException("at most " + most + " texts were asked for; give 1 or more");
-    }
+    checkMost(most);
     List<Hit> sorted = new ArrayList<Hit>(hits);
     Collections.sort(sorted, BEST_FIRST);
     return Collections.unmodifiableList(sorted.subList(0, Math.min(most, sorted.size())));
+  }
+
+  static void checkMost(int most) {
+    if (most < 1) {
+      throw new IllegalArgumentException("at most " + most + " texts were asked for; give 1 or more");
+    }
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    if (!(other instanceof Hit)) {
+      return false;
+    }
+    Hit hit = (Hit) other;
+    return place == hit.place && Float.compare(score, hit.score) == 0 && text.equals(hit.text);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * (31 * place + Float.floatToIntBits(score)) + text.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return score + " " + text;
   }
 }

@@ -18,6 +18,14 @@ final class IntList {
     values[size++] = value;
   }
 
+  int get(int place) {
+    return values[place];
+  }
+
+  void set(int place, int value) {
+    values[place] = value;
+  }
+
   int size() {
     return size;
   }

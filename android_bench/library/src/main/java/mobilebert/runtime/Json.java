@@ -7,8 +7,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * JSON text to and from Map, List, String, Number, Boolean and null, as strict as Python's json module, which Android's
@@ -24,16 +22,17 @@ public final class Json {
   /** Python's limit: reading a number takes time that grows with the square of its length. */
   private static final int MOST_DIGITS = 4300;
 
-  private static final Pattern NUMBER = Pattern.compile("-?(?:0|[1-9][0-9]*)((?:\\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)");
+  /** Of a whole number that fits a long whatever its digits are. */
+  private static final int LONG_DIGITS = 18;
+
+  private static final String HEXADECIMAL = "0123456789abcdef";
 
   private final String text;
-  private final Matcher number;
   private int at;
   private int depth;
 
   private Json(String text) {
     this.text = text;
-    number = NUMBER.matcher(text);
   }
 
   /** The value of a JSON text. Throws {@link JsonException} with the position of the first fault. */
@@ -138,8 +137,14 @@ public final class Json {
   }
 
   private String string() throws JsonException {
-    StringBuilder out = new StringBuilder();
-    at++;
+    int start = ++at;
+    while (peek() != '"' && text.charAt(at) != '\\' && text.charAt(at) >= ' ') {
+      at++;
+    }
+    if (text.charAt(at) == '"') { // most have no escape, and are a part of the text
+      return text.substring(start, at++);
+    }
+    StringBuilder out = new StringBuilder().append(text, start, at);
     while (peek() != '"') {
       char next = text.charAt(at++);
       if (next < ' ') {
@@ -176,21 +181,49 @@ public final class Json {
     return (char) code;
   }
 
+  /** By JSON's grammar; a point or an exponent without digits is left for whoever reads on. */
   private Number number() throws JsonException {
-    if (!number.region(at, text.length()).lookingAt()) {
+    int start = at;
+    boolean negative = at < text.length() && text.charAt(at) == '-';
+    int first = negative ? at + 1 : at;
+    int whole = first < text.length() && text.charAt(first) == '0' ? first + 1 : digits(first);
+    if (whole == first) {
       throw fault("a value was expected");
     }
-    String digits = number.group();
-    if (!number.group(1).isEmpty()) {
-      at = number.end();
-      return Double.valueOf(digits);
+    int end = whole;
+    if (isOneOf(".", end) && digits(end + 1) > end + 1) {
+      end = digits(end + 1);
     }
-    if (digits.length() > MOST_DIGITS + (digits.charAt(0) == '-' ? 1 : 0)) {
+    if (isOneOf("eE", end)) {
+      int power = isOneOf("-+", end + 1) ? end + 2 : end + 1;
+      end = digits(power) > power ? digits(power) : end;
+    }
+    String found = text.substring(start, end);
+    if (end == whole && whole - first > MOST_DIGITS) {
       throw fault("a number of more than " + MOST_DIGITS + " digits");
     }
-    at = number.end();
-    BigInteger value = new BigInteger(digits);
+    at = end;
+    if (end > whole) {
+      return Double.valueOf(found);
+    }
+    if (whole - first <= LONG_DIGITS) {
+      return Long.valueOf(found);
+    }
+    BigInteger value = new BigInteger(found);
     return value.bitLength() < Long.SIZE ? (Number) value.longValue() : value;
+  }
+
+  /** Where the digits end that begin at a place. */
+  private int digits(int from) {
+    int end = from;
+    while (end < text.length() && text.charAt(end) >= '0' && text.charAt(end) <= '9') {
+      end++;
+    }
+    return end;
+  }
+
+  private boolean isOneOf(String characters, int place) {
+    return place < text.length() && characters.indexOf(text.charAt(place)) >= 0;
   }
 
   private Object word(String word, Object value) throws JsonException {
@@ -279,12 +312,24 @@ public final class Json {
       int control = "\b\f\n\r\t\"\\".indexOf(next);
       if (control >= 0) {
         out.append('\\').append("bfnrt\"\\".charAt(control));
-      } else if (next < ' ') {
-        out.append(String.format("\\u%04x", (int) next));
+      } else if (next < ' ' || isLoneSurrogate(value, i)) {
+        out.append("\\u");
+        for (int shift = 12; shift >= 0; shift -= 4) {
+          out.append(HEXADECIMAL.charAt(next >> shift & 15));
+        }
       } else {
         out.append(next);
       }
     }
     out.append('"');
+  }
+
+  /** Half of a pair, which UTF-8 has no bytes for. */
+  private static boolean isLoneSurrogate(String text, int place) {
+    char one = text.charAt(place);
+    if (Character.isHighSurrogate(one)) {
+      return place + 1 == text.length() || !Character.isLowSurrogate(text.charAt(place + 1));
+    }
+    return Character.isLowSurrogate(one) && (place == 0 || !Character.isHighSurrogate(text.charAt(place - 1)));
   }
 }

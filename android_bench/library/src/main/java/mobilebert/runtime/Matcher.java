@@ -76,8 +76,13 @@ public final class Matcher extends Model {
   /** Score, label, and how it was run; the first of a length may take longer than the next. */
   @NonNull
   public Answer match(@NonNull String textA, @NonNull String textB) {
+    return match(textA, textB, null);
+  }
+
+  /** The same, which another thread may end. */
+  Answer match(String textA, String textB, Cancellation cancellation) {
     long start = System.nanoTime();
-    TextEncoder.Encoded input = encoder.encode(textA, textB, lengths());
+    TextEncoder.Encoded input = encoder.encode(textA, textB, cancellation, lengths());
     float score = card.decision.score(run(input, "logits"), textA, textB);
     return new Answer(score, label(score), input, (System.nanoTime() - start) / 1e6);
   }
@@ -100,7 +105,7 @@ public final class Matcher extends Model {
     List<Hit> hits = new ArrayList<Hit>();
     for (int i = 0; i < texts.size(); i++) {
       Cancellation.check(cancellation);
-      hits.add(new Hit(i, score(query, texts.get(i)), texts.get(i)));
+      hits.add(new Hit(i, match(query, texts.get(i), cancellation).score, texts.get(i)));
     }
     return Hit.best(hits, most);
   }

@@ -4,6 +4,7 @@ import android.content.Context;
 import androidx.annotation.NonNull;
 import java.io.File;
 import java.io.IOException;
+import java.util.Map;
 
 /**
  * A network in a runtime, with its card and tokenizer: what the classes of all tasks share.
@@ -15,11 +16,12 @@ import java.io.IOException;
 public abstract class Model implements AutoCloseable {
   final ArtefactCard card;
   final TextEncoder encoder;
+  private final Parts parts;
   private final Network network;
   private final int[] lengths;
-  private boolean closed;
 
   Model(Parts parts) {
+    this.parts = parts;
     card = parts.card;
     encoder = parts.encoder;
     network = parts.network;
@@ -32,32 +34,52 @@ public abstract class Model implements AutoCloseable {
     final TextEncoder encoder;
     final Network network;
 
+    /** Tells which artefact this is by what its vectors depend on; null of parts without a folder. */
+    final String fingerprint;
+
+    /** Under the network's lock. */
+    private boolean closed;
+
     Parts(ArtefactCard card, TextEncoder encoder, Network network) {
+      this(card, encoder, network, null);
+    }
+
+    private Parts(ArtefactCard card, TextEncoder encoder, Network network, String fingerprint) {
       this.card = card;
       this.encoder = encoder;
       this.network = network;
+      this.fingerprint = fingerprint;
     }
 
     /** Opens a folder, every file of which is compared with its checksum first. */
     static Parts open(File folder, Reads reads, ModelOptions options) {
       try {
-        ArtefactCard card = ArtefactCard.read(folder);
-        if (!reads.card(card)) {
-          throw new IOException(folder.getName() + " is for " + card.task.id + ", not for this class");
-        }
-        Checksums.verify(folder);
-        TextEncoder encoder = TextEncoder.read(folder, card);
-        Network network = options.backend().open(folder, card, options.threads());
-        return new Parts(card, encoder, network);
+        return open(folder, reads, options, true);
       } catch (IOException error) {
         throw new ArtefactException(error.getMessage(), error);
       }
     }
 
-    /** Opens a folder of the app's assets, which is copied to its files once. */
+    private static Parts open(File folder, Reads reads, ModelOptions options, boolean verify) throws IOException {
+      if (options.key() != null) {
+        Minisign.verify(folder, options.key());
+      }
+      ArtefactCard card = ArtefactCard.read(folder);
+      if (!reads.card(card)) {
+        throw new IOException(folder.getName() + " is for " + card.task.id + ", not for this class");
+      }
+      Map<String, String> hashes =
+          verify ? Checksums.verify(folder, card.files()) : Checksums.listed(folder, card.files());
+      TextEncoder encoder = TextEncoder.read(folder, card);
+      Network network = options.backend().open(folder, card, options.threads());
+      String fingerprint = Checksums.fingerprint(hashes, card.modelFile, "io.json", "spelling.txt", "tokenizer.json");
+      return new Parts(card, encoder, network, fingerprint);
+    }
+
+    /** Opens a folder of the app's assets, whose copy was compared with its checksums when it was made. */
     static Parts open(Context context, String folder, Reads reads, ModelOptions options) {
       try {
-        return open(AssetFolders.unpack(context, folder), reads, options);
+        return open(AssetFolders.unpack(context, folder), reads, options, false);
       } catch (IOException error) {
         throw new ArtefactException(error.getMessage(), error);
       }
@@ -89,7 +111,7 @@ public abstract class Model implements AutoCloseable {
   final float[] run(TextEncoder.Encoded input, String output) {
     float[] values;
     synchronized (network) {
-      if (closed) {
+      if (parts.closed) {
         throw new IllegalStateException("this model is closed");
       }
       values = network.run(input)[card.outputNames().indexOf(output)].clone();
@@ -109,8 +131,8 @@ public abstract class Model implements AutoCloseable {
   @Override
   public void close() {
     synchronized (network) {
-      if (!closed) {
-        closed = true;
+      if (!parts.closed) {
+        parts.closed = true;
         network.close();
       }
     }

@@ -8,6 +8,7 @@ public final class ModelOptions {
 
   private int threads = 4;
   private Backend backend = Networks.INSTANCE;
+  private byte[] key;
 
   /** CPU threads of one inference; 4 unless set. */
   @NonNull
@@ -24,6 +25,26 @@ public final class ModelOptions {
   public ModelOptions backend(@NonNull Backend chosen) {
     backend = chosen;
     return this;
+  }
+
+  /**
+   * Opens only what is signed with a minisign key; unless set, signatures are not looked at.
+   *
+   * @param publicKey the second line of minisign's key.pub
+   */
+  @NonNull
+  public ModelOptions signedBy(@NonNull String publicKey) {
+    key = Minisign.key(publicKey);
+    if (key == null) {
+      throw new IllegalArgumentException(
+          publicKey + " is not a minisign public key; give the second line of its file");
+    }
+    return this;
+  }
+
+  /** Null where none was set. */
+  byte[] key() {
+    return key;
   }
 
   int threads() {

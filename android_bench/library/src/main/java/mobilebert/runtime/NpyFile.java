@@ -5,7 +5,10 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.File;
 import java.io.FileInputStream;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.regex.Matcher;
@@ -16,8 +19,9 @@ final class NpyFile {
   private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
   private static final Pattern HEADER =
       Pattern.compile(
-          "\\{'descr': '([|<][a-z][0-9])', 'fortran_order': False, 'shape': \\(([0-9]{1,9}),(?: ([0-9]{1,9}))?\\), \\}\\s*");
+          "\\{'descr': '([|<][a-z][0-9])', 'fortran_order': False, 'shape': \\(([0-9]{1,9}),(?: ([0-9]{1,9}))?\\), \\} *\n?");
   private static final int LONGEST_HEADER = 1 << 16;
+  private static final int ALIGNED = 64;
 
   /** "|i1", "<f2" or "<f4". */
   final String type;
@@ -76,21 +80,51 @@ final class NpyFile {
     }
   }
 
+  /** Writes rows of int8. */
+  static void write(File file, byte[] rows, int columns) throws IOException {
+    write(file, "|i1", "(" + rows.length / columns + ", " + columns + ")", rows);
+  }
+
+  /** Writes float32 numbers as an array of one axis. */
+  static void write(File file, float[] numbers) throws IOException {
+    ByteBuffer bytes = ByteBuffer.allocate(4 * numbers.length).order(ByteOrder.LITTLE_ENDIAN);
+    bytes.asFloatBuffer().put(numbers);
+    write(file, "<f4", "(" + numbers.length + ",)", bytes.array());
+  }
+
+  private static void write(File file, String type, String shape, byte[] data) throws IOException {
+    StringBuilder header = new StringBuilder("{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }");
+    while ((MAGIC.length + 4 + header.length() + 1) % ALIGNED != 0) {
+      header.append(' ');
+    }
+    header.append('\n');
+    ByteBuffer start = ByteBuffer.allocate(MAGIC.length + 4 + header.length()).order(ByteOrder.LITTLE_ENDIAN);
+    start.put(MAGIC).put((byte) 1).put((byte) 0).putShort((short) header.length());
+    start.put(header.toString().getBytes(StandardCharsets.US_ASCII));
+    FileOutputStream stream = new FileOutputStream(file);
+    try {
+      stream.write(start.array());
+      stream.write(data);
+      stream.getFD().sync();
+    } finally {
+      stream.close();
+    }
+  }
+
   private static IOException damaged(File file) {
     return new IOException(file.getName() + " is damaged; build the index again");
   }
 
-  /** The numbers of a row of int8. */
-  byte[] bytes(int row) {
-    return Arrays.copyOfRange(data, row * columns, (row + 1) * columns);
+  /** All numbers of an array of int8, row after row. */
+  byte[] bytes() {
+    return data;
   }
 
-  /** The numbers of a row of float16 or float32, which must be finite. */
-  float[] floats(int row) throws IOException {
-    float[] found = new float[columns];
-    for (int i = 0; i < columns; i++) {
-      int at = row * columns + i;
-      found[i] = type.equals("<f2") ? half(word(2 * at)) : Float.intBitsToFloat(word(4 * at) | word(4 * at + 2) << 16);
+  /** All numbers of an array of float16 or float32, row after row, which must be finite. */
+  float[] floats() throws IOException {
+    float[] found = new float[rows * columns];
+    for (int i = 0; i < found.length; i++) {
+      found[i] = type.equals("<f2") ? half(word(2 * i)) : Float.intBitsToFloat(word(4 * i) | word(4 * i + 2) << 16);
       if (Float.isNaN(found[i]) || Float.isInfinite(found[i])) {
         throw new IOException("an array holds numbers that are not finite; build the index again");
       }

@@ -6,21 +6,19 @@ import java.io.IOException;
 /**
  * A .onnx file in ONNX Runtime's C library, through library/jni/onnx_bridge.c: the build without Gradle has no other way.
  *
- * <p>No Android imports: the same class is tested on a JVM with the library for Linux. The first use throws a {@link
- * LinkageError} where the libraries were not packaged.
+ * <p>No Android imports: the same class is tested on a JVM with the library for Linux. Where the libraries were
+ * not packaged, each object throws an {@link UnsatisfiedLinkError} that says which one, and why.
  */
 final class OnnxBridge implements Network {
-  static {
-    // The bridge needs the runtime's symbols, so that one comes first.
-    System.loadLibrary("onnxruntime");
-    System.loadLibrary("mobilebert_onnx");
-  }
-
   private final ArtefactCard card;
   private final String[] names;
   private long session;
 
   OnnxBridge(File model, ArtefactCard card, int threads) throws IOException {
+    // The bridge needs the runtime's symbols, so that one comes first. Not in a static block: a class whose block failed
+    // says nothing of the reason when it is used again.
+    System.loadLibrary("onnxruntime");
+    System.loadLibrary("mobilebert_onnx");
     this.card = card;
     names = card.outputNames().toArray(new String[0]);
     session = open(model.getPath(), threads);

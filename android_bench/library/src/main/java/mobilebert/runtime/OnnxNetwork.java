@@ -19,17 +19,24 @@ final class OnnxNetwork implements Network {
   /** In the card's order, which is the order of the answers. */
   private final Set<String> outputs;
 
-
   OnnxNetwork(File model, ArtefactCard card, int threads) throws IOException {
     this.card = card;
     outputs = new LinkedHashSet<String>(card.outputNames());
     try {
-      OrtSession.SessionOptions options = new OrtSession.SessionOptions();
-      options.setIntraOpNumThreads(threads);
-      options.setInterOpNumThreads(1);
-      session = environment.createSession(model.getPath(), options);
+      session = open(model, threads);
     } catch (OrtException error) {
       throw new IOException(model.getName() + " is refused: " + error.getMessage(), error);
+    }
+  }
+
+  private OrtSession open(File model, int threads) throws OrtException {
+    OrtSession.SessionOptions options = new OrtSession.SessionOptions();
+    try {
+      options.setIntraOpNumThreads(threads);
+      options.setInterOpNumThreads(1);
+      return environment.createSession(model.getPath(), options);
+    } finally {
+      options.close(); // the session has taken what it needs of them
     }
   }
 

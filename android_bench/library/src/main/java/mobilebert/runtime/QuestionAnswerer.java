@@ -104,7 +104,7 @@ public final class QuestionAnswerer extends Model {
     if (most < 1 || longest < 1) {
       throw new IllegalArgumentException(most + " answers of up to " + longest + " tokens can't be");
     }
-    List<TextEncoder.Window> windows = encoder.windows(question, context, card.stride, lengths());
+    List<TextEncoder.Window> windows = encoder.windows(question, context, card.stride, cancellation, lengths());
     if (windows.get(0).starts.length == 0) {
       throw new IllegalArgumentException("the context has no words; give the text that holds the answer");
     }

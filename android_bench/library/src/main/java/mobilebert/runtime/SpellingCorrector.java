@@ -2,9 +2,7 @@ package mobilebert.runtime;
 
 import java.io.File;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeMap;
@@ -17,9 +15,6 @@ import java.util.regex.Pattern;
  * rule for rule and number for number; what the numbers mean is said there. Immutable: threads may share one.
  */
 final class SpellingCorrector {
-  private static final String FILE = "spelling.txt";
-  private static final int SHORTEST = 3;
-  private static final int LONGEST = 24;
   private static final int SHORTEST_NAME = 4;
   private static final int PROTECTED = 20000;
   private static final int RARER = 50;
@@ -32,7 +27,6 @@ final class SpellingCorrector {
 
   /** Of the other text's words with one first letter, the most frequent ones: more than a text that is read holds. */
   private static final int MOST_BESIDE = 64;
-  private static final int MOST_WORDS = 500000;
   private static final int READ = 4096;
 
   /** Keys beside a, b, c ... on a QWERTY keyboard. */
@@ -41,64 +35,26 @@ final class SpellingCorrector {
     "bmhj", "iplk", "ol", "wa", "etfd", "adwexz", "rygf", "yijh", "cbfg", "qesa", "zcsd", "tuhg", "xas"
   };
 
-  /** Between spaces, hyphens or at punctuation; what holds digits, dots or other letters is no word. */
+  /**
+   * Between spaces, hyphens or at punctuation; what holds digits, dots or other letters is no word. Spaces are written
+   * out: \s is ASCII in Python's re.ASCII and on the JDK, and Unicode's on Android.
+   */
   private static final Pattern WORD =
-      Pattern.compile("(?<![^\\s\"(\\[-])[A-Za-z]{3,24}(?=[\\s,;:!?\")\\]-]|\\.?(?![\\s\\S])|\\.\\s|'s)");
+      Pattern.compile(
+          "(?<![^\\t-\\r \"(\\[-])[A-Za-z]{3,24}(?=[\\t-\\r ,;:!?\")\\]-]|\\.?\\z|\\.[\\t-\\r ]|'s)");
 
-  private static final Pattern LINE = Pattern.compile("[a-z]{" + SHORTEST + "," + LONGEST + "}");
+  /** More than a word and what must follow it: a text is read so far beyond the words that may begin. */
+  private static final int BEYOND = 2 * WordList.LONGEST;
 
-  /** All words one after the other in the order of the alphabet, and where each begins: no object for each. */
-  private final String known;
+  private final WordList words;
 
-  private final int[] starts;
-
-  /** The line of each word in the file, from 1 on. */
-  private final int[] lines;
-
-  /** Reads a folder's spelling.txt: a word a line, the most frequent first. */
+  /** The corrector of a folder's spelling.txt. */
   static SpellingCorrector read(File folder) throws IOException {
-    String text = Files.readText(new File(folder, FILE));
-    String[] lines = text.split("\n", -1);
-    int count = lines.length - 1;
-    if (count < 1 || count > MOST_WORDS || !lines[count].isEmpty()) {
-      throw new IOException(FILE + ": expected 1 to " + MOST_WORDS + " lines, each with an end");
-    }
-    for (int i = 0; i < count; i++) {
-      if (!LINE.matcher(lines[i]).matches()) {
-        throw fault(i);
-      }
-    }
-    return new SpellingCorrector(Arrays.copyOf(lines, count));
+    return new SpellingCorrector(WordList.read(folder));
   }
 
-  private SpellingCorrector(final String... words) throws IOException {
-    Integer[] order = new Integer[words.length];
-    for (int i = 0; i < order.length; i++) {
-      order[i] = i;
-    }
-    Arrays.sort(order, new Comparator<Integer>() {
-      @Override
-      public int compare(Integer one, Integer other) {
-        return words[one].compareTo(words[other]);
-      }
-    });
-    StringBuilder all = new StringBuilder();
-    starts = new int[words.length + 1];
-    lines = new int[words.length];
-    for (int i = 0; i < order.length; i++) {
-      if (i > 0 && words[order[i]].equals(words[order[i - 1]])) {
-        throw fault(Math.max(order[i], order[i - 1]));
-      }
-      lines[i] = order[i] + 1;
-      all.append(words[order[i]]);
-      starts[i + 1] = all.length();
-    }
-    known = all.toString();
-  }
-
-  private static IOException fault(int line) {
-    return new IOException(
-        FILE + ": line " + (line + 1) + ": expected another word of " + SHORTEST + " to " + LONGEST + " letters a to z");
+  private SpellingCorrector(WordList words) {
+    this.words = words;
   }
 
   /** The text with its unknown and rare words that are at one edit of a frequent one replaced by it. */
@@ -115,16 +71,22 @@ final class SpellingCorrector {
   private static Set<String> words(String text) {
     Set<String> found = new TreeSet<String>();
     int read = end(text);
-    Matcher words = WORD.matcher(text);
-    while (words.find() && words.start() < read) {
-      found.add(words.group().toLowerCase(Locale.ROOT));
+    Matcher each = words(text, read);
+    while (each.find() && each.start() < read) {
+      found.add(each.group().toLowerCase(Locale.ROOT));
     }
     return found;
   }
 
   /** Where the characters end that are looked at. */
   private static int end(String text) {
-    return text.codePointCount(0, text.length()) <= READ ? text.length() : text.offsetByCodePoints(0, READ);
+    int most = Math.min(text.length(), 2 * READ);
+    return text.codePointCount(0, most) <= READ ? most : text.offsetByCodePoints(0, READ);
+  }
+
+  /** Finds the words that begin before a place; a text of megabytes is not searched to its end. */
+  private static Matcher words(String text, int read) {
+    return WORD.matcher(text.substring(0, Math.min(text.length(), read + BEYOND)));
   }
 
   private String corrected(String text, Set<String> beside) {
@@ -132,12 +94,12 @@ final class SpellingCorrector {
     int first = firstLetter(text);
     StringBuilder out = new StringBuilder();
     int done = 0;
-    Matcher words = WORD.matcher(text);
-    while (words.find() && words.start() < read) {
-      String found = correction(words.group(), beside, words.start() == first);
+    Matcher each = words(text, read);
+    while (each.find() && each.start() < read) {
+      String found = correction(each.group(), beside, each.start() == first);
       if (found != null) {
-        out.append(text, done, words.start()).append(found);
-        done = words.end();
+        out.append(text, done, each.start()).append(found);
+        done = each.end();
       }
     }
     return out.append(text, done, text.length()).toString();
@@ -156,7 +118,7 @@ final class SpellingCorrector {
   /** What a word is replaced by; null where it stays. */
   private String correction(String word, Set<String> beside, boolean begins) {
     String lower = word.toLowerCase(Locale.ROOT);
-    int line = line(lower);
+    int line = words.line(lower);
     boolean slipped = word.charAt(1) != lower.charAt(1); // the shift key, held too long or pressed too late
     if (!word.regionMatches(2, lower, 2, word.length() - 2) || slipped && word.length() < SHORTEST_NAME) {
       return null;
@@ -176,7 +138,7 @@ final class SpellingCorrector {
   private String twoEditsOff(String word, Set<String> beside) {
     TreeMap<Integer, String> known = new TreeMap<Integer, String>(); // by their lines
     for (String one : beside) {
-      int line = one.charAt(0) == word.charAt(0) ? line(one) : 0;
+      int line = one.charAt(0) == word.charAt(0) ? words.line(one) : 0;
       if (line > 0) {
         known.put(line, one);
       }
@@ -218,7 +180,7 @@ final class SpellingCorrector {
   /** All words at one insertion, deletion, replacement or swap of neighbours, each with its edit's factor. */
   private void offerEdits(String word, Best best) {
     int low = 0; // from here to high: the words that begin as this one does up to the edit
-    int high = lines.length;
+    int high = words.size();
     for (int at = 0; low < high; at++) {
       offerLettersAt(at, word, low, high, best);
       if (at == word.length()) {
@@ -227,15 +189,15 @@ final class SpellingCorrector {
       int first = at == 0 ? FIRST : 1;
       char one = word.charAt(at);
       boolean doubled = at > 0 && word.charAt(at - 1) == one || at + 1 < word.length() && word.charAt(at + 1) == one;
-      best.offer(find(low, high, at, word, at + 1), first * (doubled ? 1 : OTHER));
+      best.offer(words.find(low, high, at, word, at + 1), first * (doubled ? 1 : OTHER));
       if (at + 1 < word.length()) {
-        int begin = begin(low, high, at, word.charAt(at + 1));
-        int end = begin(begin, high, at, word.charAt(at + 1) + 1);
-        int after = begin(begin, end, at + 1, one);
-        best.offer(find(after, begin(after, end, at + 1, one + 1), at + 2, word, at + 2), 1);
+        int begin = words.begin(low, high, at, word.charAt(at + 1));
+        int end = words.begin(begin, high, at, word.charAt(at + 1) + 1);
+        int after = words.begin(begin, end, at + 1, one);
+        best.offer(words.find(after, words.begin(after, end, at + 1, one + 1), at + 2, word, at + 2), 1);
       }
-      low = begin(low, high, at, one);
-      high = begin(low, high, at, one + 1);
+      low = words.begin(low, high, at, one);
+      high = words.begin(low, high, at, one + 1);
     }
   }
 
@@ -243,13 +205,13 @@ final class SpellingCorrector {
   private void offerLettersAt(int at, String word, int low, int high, Best best) {
     int first = at == 0 ? FIRST : 1;
     String beside = at < word.length() ? NEIGHBOURS[word.charAt(at) - 'a'] : "";
-    for (int next = begin(low, high, at, 'a'); next < high; ) {
-      int letter = letter(next, at);
-      int end = begin(next, high, at, letter + 1);
-      best.offer(find(next, end, at + 1, word, at), first);
+    for (int next = words.begin(low, high, at, 'a'); next < high; ) {
+      int letter = words.letter(next, at);
+      int end = words.begin(next, high, at, letter + 1);
+      best.offer(words.find(next, end, at + 1, word, at), first);
       if (at < word.length()) {
         int factor = beside.indexOf(letter) >= 0 ? BESIDE : OTHER;
-        best.offer(find(next, end, at + 1, word, at + 1), first * factor);
+        best.offer(words.find(next, end, at + 1, word, at + 1), first * factor);
       }
       next = end;
     }
@@ -273,8 +235,8 @@ final class SpellingCorrector {
       if (place < 0) {
         return;
       }
-      int found = lines[place];
-      String one = known.substring(starts[place], starts[place + 1]);
+      int found = words.lineAt(place);
+      String one = words.wordAt(place);
       long product = (long) found * factor;
       boolean before = beside.contains(one);
       boolean less = product < least || product == least && found < line;
@@ -285,63 +247,5 @@ final class SpellingCorrector {
         line = found;
       }
     }
-  }
-
-  /** A word's line in the file, from 1 on; 0 where it is not there. */
-  private int line(String word) {
-    int place = find(0, lines.length, 0, word, 0);
-    return place < 0 ? 0 : lines[place];
-  }
-
-  /** The place in a range of equal beginnings of the word that goes on from `at` as `word` does from `from`; or −1. */
-  private int find(int low, int high, int at, String word, int from) {
-    int first = low;
-    int end = high;
-    while (first < end) {
-      int middle = (first + end) >>> 1;
-      int order = compare(middle, at, word, from);
-      if (order == 0) {
-        return middle;
-      }
-      if (order < 0) {
-        first = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
-    return -1;
-  }
-
-  private int compare(int place, int at, String word, int from) {
-    int length = starts[place + 1] - starts[place] - at;
-    int other = word.length() - from;
-    for (int i = 0; i < Math.min(length, other); i++) {
-      int order = known.charAt(starts[place] + at + i) - word.charAt(from + i);
-      if (order != 0) {
-        return order;
-      }
-    }
-    return length - other;
-  }
-
-  /** The first place in a range of equal beginnings whose letter at `at` is not before this one. */
-  private int begin(int low, int high, int at, int letter) {
-    int first = low;
-    int end = high;
-    while (first < end) {
-      int middle = (first + end) >>> 1;
-      if (letter(middle, at) < letter) {
-        first = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
-    return first;
-  }
-
-  /** A letter of the word at a place; 0 beyond its end. */
-  private int letter(int place, int at) {
-    int from = starts[place] + at;
-    return from < starts[place + 1] ? known.charAt(from) : 0;
   }
 }

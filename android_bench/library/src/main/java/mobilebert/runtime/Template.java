@@ -10,9 +10,6 @@ import java.util.List;
  * Immutable: threads may share one.
  */
 final class Template {
-  static final Template BERT_SINGLE = new Template(Arrays.asList("[CLS]", "$A", "[SEP]"));
-  static final Template BERT_PAIR =
-      new Template(Arrays.asList("[CLS]", "$A", "[SEP]", "$B:1", "[SEP]:1"));
   private static final int MOST_SPECIALS = 8;
   private static final int LONGEST_ITEM = 200;
 

@@ -14,6 +14,9 @@ import java.util.List;
 public final class TextEncoder {
   private static final int[] NONE = {};
 
+  /** How many times more tokens are read of two long texts, again and again, until one ends. */
+  private static final int FURTHER = 4;
+
   private final Tokenizer tokenizer;
   private final int padding;
   private final TemplateIds single;
@@ -29,11 +32,10 @@ public final class TextEncoder {
     this.tokenizer = tokenizer;
     this.spelling = spelling;
     sortTexts = card.sortTexts;
-    Integer known = card.padId >= 0 ? (Integer) card.padId : tokenizer.id("[PAD]");
-    if (known == null || !tokenizer.hasId(known)) {
+    if (!tokenizer.hasId(card.padId)) {
       throw new IOException("tokenizer.json has no token that pads texts, as io.json says; export the artefact again");
     }
-    padding = known;
+    padding = card.padId;
     single = TemplateIds.of(card.single, tokenizer);
     pair = card.pair == null ? null : TemplateIds.of(card.pair, tokenizer);
   }
@@ -42,8 +44,9 @@ public final class TextEncoder {
   @NonNull
   public static TextEncoder read(File folder, ArtefactCard card) throws IOException {
     SpellingCorrector spelling = card.tokenizer.spelling ? SpellingCorrector.read(folder) : null;
-    TextEncoder encoder = new TextEncoder(Tokenizer.read(folder, card.tokenizer), card.tokenizer, spelling);
-    Fields file = Fields.read(new File(folder, "tokenizer.json"));
+    Fields file = Tokenizer.file(folder, card.tokenizer);
+    Tokenizer tokenizer = Tokenizer.read(folder, card.tokenizer, file);
+    TextEncoder encoder = new TextEncoder(tokenizer, card.tokenizer, spelling);
     TemplateIds pair = TemplateIds.read(file, true);
     if (!encoder.single.same(TemplateIds.read(file, false)) || encoder.pair != null && !encoder.pair.same(pair)) {
       throw file.fault("its template is not that of io.json");
@@ -112,13 +115,19 @@ public final class TextEncoder {
    */
   @NonNull
   public Encoded encode(String textA, String textB, int... lengths) {
+    return encode(textA, textB, null, lengths);
+  }
+
+  /** The same, which another thread may end. */
+  Encoded encode(String textA, String textB, Cancellation cancellation, int... lengths) {
     TemplateIds template = textB == null ? single : pair;
     if (template == null) {
       throw new IllegalArgumentException("this artefact reads one text, and two were given");
     }
     String[] texts = read(textA, textB);
-    int[] a = tokenizer.tokens(texts[0]).ids();
-    int[] b = textB == null ? NONE : tokenizer.tokens(texts[1]).ids();
+    int[][] ids = tokens(texts, lengths[lengths.length - 1], cancellation);
+    int[] a = ids[0];
+    int[] b = ids[1];
     if (sortTexts && textB != null) { // two that differ only beyond the longest length are one and the same
       int longest = lengths[lengths.length - 1];
       int[] first = Arrays.copyOf(a, Math.min(a.length, longest));
@@ -129,6 +138,29 @@ public final class TextEncoder {
     }
     int[] kept = keep(a.length, b.length, room(template, lengths));
     return fill(template, a, kept[0], b, 0, kept[1], lengths);
+  }
+
+  /**
+   * Ids of a pair, or of one text: as many of the first as the network reads, and of two long texts as many more as tell
+   * which is the longer one, to which the odd token goes.
+   */
+  private int[][] tokens(String[] texts, int longest, Cancellation cancellation) {
+    Tokens a = tokenizer.first(texts[0], longest, cancellation);
+    if (texts.length == 1) {
+      return new int[][] {a.ids(), NONE};
+    }
+    Tokens b = tokenizer.first(texts[1], longest, cancellation);
+    for (int least = longest; isOpen(a, b) || isOpen(b, a); ) {
+      least = FURTHER * Math.max(least, Math.min(a.size(), b.size()));
+      a = a.isCut() ? tokenizer.first(texts[0], least, cancellation) : a;
+      b = b.isCut() ? tokenizer.first(texts[1], least, cancellation) : b;
+    }
+    return new int[][] {a.ids(), b.ids()};
+  }
+
+  /** May a text of which more follows have more tokens than another one, or as many, or fewer? */
+  private static boolean isOpen(Tokens one, Tokens other) {
+    return one.isCut() && (other.isCut() || one.size() <= other.size());
   }
 
   /** Does a row of ids come before another one in a dictionary? */
@@ -142,15 +174,15 @@ public final class TextEncoder {
 
   /** A pair, or one text where the other is null, with its spelling corrected. */
   private String[] read(String textA, String textB) {
-    if (spelling == null) {
-      return new String[] {textA, textB};
+    if (textB == null) {
+      return new String[] {spelling == null ? textA : spelling.corrected(textA)};
     }
-    return textB == null ? new String[] {spelling.corrected(textA)} : spelling.correctedPair(textA, textB);
+    return spelling == null ? new String[] {textA, textB} : spelling.correctedPair(textA, textB);
   }
 
   /** A single text, cut to the longest length, with the characters of its tokens. */
   Window spans(String text, int... lengths) {
-    Tokens tokens = tokenizer.tokens(text);
+    Tokens tokens = tokenizer.first(text, lengths[lengths.length - 1], null);
     int[] ids = tokens.ids();
     int kept = Math.min(ids.length, room(single, lengths));
     Encoded encoded = fill(single, ids, kept, NONE, 0, 0, lengths);
@@ -161,9 +193,9 @@ public final class TextEncoder {
    * A question with every part of a context that the longest length holds beside it; each part shares so many tokens
    * with the one before. Throws an {@link IllegalArgumentException} when the question leaves no room for that.
    */
-  List<Window> windows(String question, String context, int stride, int... lengths) {
-    int[] first = tokenizer.tokens(question).ids();
-    Tokens tokens = tokenizer.tokens(context);
+  List<Window> windows(String question, String context, int stride, Cancellation cancellation, int... lengths) {
+    int[] first = tokenizer.tokens(question, cancellation).ids();
+    Tokens tokens = tokenizer.tokens(context, cancellation);
     int[] second = tokens.ids();
     int room = lengths[lengths.length - 1] - pair.size - first.length;
     if (second.length > room && room <= stride) {

@@ -1,8 +1,6 @@
 package mobilebert.runtime;
 
 import java.io.IOException;
-import java.util.LinkedHashMap;
-import java.util.Map;
 
 /** How an artefact's texts become ids: member "tokenizer" of its card. */
 final class TokenizerCard {
@@ -15,7 +13,7 @@ final class TokenizerCard {
   /** Of a WordPiece. */
   final boolean lowercase;
 
-  /** -1 in formats 1 to 3, which leave it to the vocabulary's [PAD]. */
+  /** Of the token that fills a row up. */
   final int padId;
 
   final Template single;
@@ -29,21 +27,7 @@ final class TokenizerCard {
   /** Is that text of a pair read first whose token ids come first? */
   final boolean sortTexts;
 
-  /** Reads the object of formats 1 to 3, which know a BERT's WordPiece alone. */
-  static TokenizerCard readOld(Fields fields) throws IOException {
-    boolean lowercase = fields.object("tokenizer").truth("lowercase");
-    Map<String, Object> expected = new LinkedHashMap<String, Object>();
-    expected.put("vocab", "vocab.txt");
-    expected.put("file", "tokenizer.json");
-    expected.put("lowercase", lowercase);
-    expected.put("truncation", "longest_first");
-    fields.expect("tokenizer", expected);
-    return new TokenizerCard(WORDPIECE, lowercase, -1, Template.BERT_SINGLE, Template.BERT_PAIR, false, false);
-  }
-
-  /** Reads the object of format 4; of format 7, which has a spelling; of format 8, which may, and sorts texts. */
-  static TokenizerCard read(Fields fields, String truncation, boolean knowsSpelling, boolean sortTexts)
-      throws IOException {
+  static TokenizerCard read(Fields fields, String truncation) throws IOException {
     Fields found = fields.object("tokenizer");
     String kind = found.text("kind");
     boolean wordPiece = kind.equals(WORDPIECE);
@@ -61,10 +45,8 @@ final class TokenizerCard {
     found.expect("file", "tokenizer.json");
     found.expect("vocab", wordPiece ? "vocab.txt" : null);
     found.expect("truncation", truncation);
-    boolean spelling = knowsSpelling && !(sortTexts && found.isNull("spelling"));
-    if (sortTexts) {
-      found.expect("sort_texts", true);
-    }
+    boolean spelling = !found.isNull("spelling");
+    boolean sortTexts = found.truth("sort_texts");
     if (spelling) {
       found.expect("spelling", "spelling.txt");
       if (!lowercase) {

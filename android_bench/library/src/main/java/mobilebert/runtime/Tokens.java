@@ -8,6 +8,9 @@ final class Tokens {
   private final IntList words = new IntList(16);
   private int word = -1;
 
+  /** Has the text more tokens than these? */
+  private boolean cut;
+
   /** What is added from here on belongs to another word. */
   void nextWord() {
     word++;
@@ -28,6 +31,32 @@ final class Tokens {
 
   boolean isEmpty() {
     return ids.size() == 0;
+  }
+
+  int size() {
+    return ids.size();
+  }
+
+  boolean isCut() {
+    return cut;
+  }
+
+  /** The words before the last one and before the first that does not end up to a character. */
+  Tokens upTo(int character) {
+    int count = 0;
+    while (count < size() && ends.get(count) <= character && words.get(count) < word) {
+      count++;
+    }
+    while (count > 0 && count < size() && words.get(count - 1) == words.get(count)) {
+      count--;
+    }
+    Tokens found = new Tokens();
+    for (int i = 0; i < count; i++) {
+      found.add(ids.get(i), starts.get(i), ends.get(i));
+      found.words.set(i, words.get(i));
+    }
+    found.cut = true;
+    return found;
   }
 
   int[] ids() {

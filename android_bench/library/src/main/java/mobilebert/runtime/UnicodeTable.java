@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What BERT's normaliser does to a code point, read from the table unicode.txt in this package.
+ * What BERT's normaliser does to a code point, read from the library's table unicode.txt.
  *
  * <p>The device's own Unicode data are not used: they differ between Android versions.
  */

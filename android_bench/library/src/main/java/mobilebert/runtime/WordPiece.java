@@ -5,7 +5,6 @@ import java.io.File;
 import java.io.IOException;
 import java.io.StringReader;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -33,33 +32,32 @@ final class WordPiece extends Tokenizer {
   /** Reads vocab.txt and tokenizer.json of an artefact folder; throws where they do not say the same. */
   WordPiece(File folder, Fields file, boolean lowercase) throws IOException {
     normalizer = new TextNormalizer(lowercase);
-    vocabulary = readVocabulary(Files.readText(new File(folder, "vocab.txt")));
     checkRules(file, lowercase);
-    Map<String, Integer> entries = new HashMap<String, Integer>(65536);
-    Fields listed = file.object("model").object("vocab");
-    for (Object token : listed.data.keySet()) {
-      entries.put((String) token, listed.whole((String) token, 0, Integer.MAX_VALUE));
-    }
-    if (!entries.containsKey(UNKNOWN)) {
+    vocabulary = file.object("model").object("vocab").ids();
+    if (!vocabulary.containsKey(UNKNOWN)) {
       throw file.fault("its vocabulary has no " + UNKNOWN);
     }
-    unknown = entries.get(UNKNOWN);
-    added = new AddedTokens(file, entries, normalizer);
-    entries.putAll(added.ids());
-    if (!entries.equals(vocabulary)) {
+    unknown = vocabulary.get(UNKNOWN);
+    added = new AddedTokens(file, vocabulary, normalizer);
+    vocabulary.putAll(added.ids());
+    if (!isVocabulary(Files.readText(new File(folder, "vocab.txt")))) {
       throw file.fault("its entries are not those of vocab.txt");
     }
   }
 
-  /** One token a line, the line number is its id. */
-  private static Map<String, Integer> readVocabulary(String text) throws IOException {
-    Map<String, Integer> vocabulary = new HashMap<String, Integer>(65536);
+  /** Does a text have each entry in the line of its id? Of a token in two lines the last one counts. */
+  private boolean isVocabulary(String text) throws IOException {
     BufferedReader reader = new BufferedReader(new StringReader(text));
-    int id = 0;
-    for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-      vocabulary.put(line, id++);
+    int own = 0;
+    int line = 0;
+    for (String token = reader.readLine(); token != null; token = reader.readLine()) {
+      Integer id = vocabulary.get(token);
+      if (id == null || id < line) {
+        return false;
+      }
+      own += id == line++ ? 1 : 0;
     }
-    return vocabulary;
+    return own == vocabulary.size();
   }
 
   /** Throws unless tokenizer.json, by which Python splits texts, says what this class does. */
@@ -98,13 +96,18 @@ final class WordPiece extends Tokenizer {
   }
 
   @Override
-  Tokens tokens(String text) {
+  int longestAdded() {
+    return added.longest();
+  }
+
+  @Override
+  Tokens tokens(String text, final Cancellation cancellation) {
     final Tokens out = new Tokens();
     final AddedTokens.Pieces words =
         new AddedTokens.Pieces() {
           @Override
           public void text(AlignedText piece) {
-            addWords(out, piece);
+            addWords(out, piece, cancellation);
           }
 
           @Override
@@ -129,7 +132,7 @@ final class WordPiece extends Tokenizer {
   }
 
   /** Words end at white space; a punctuation character is a word of its own. */
-  private void addWords(Tokens out, AlignedText line) {
+  private void addWords(Tokens out, AlignedText line, Cancellation cancellation) {
     int start = 0;
     for (int i = 0; i <= line.length(); i++) {
       boolean space = i < line.length() && line.codes[i] == ' ';
@@ -137,6 +140,7 @@ final class WordPiece extends Tokenizer {
       if (i < line.length() && !space && !punctuation) {
         continue;
       }
+      Cancellation.check(cancellation);
       addWord(out, line, start, i);
       if (punctuation) {
         addWord(out, line, i, i + 1);

@@ -6,12 +6,17 @@ import java.util.Set;
 /** Signatures the app uses, for the build without Gradle; never packaged. */
 public class OrtSession implements AutoCloseable {
   /** See ONNX Runtime's documentation. */
-  public static class SessionOptions {
+  public static class SessionOptions implements AutoCloseable {
     public void setIntraOpNumThreads(int threads) throws OrtException {
       throw new UnsupportedOperationException();
     }
 
     public void setInterOpNumThreads(int threads) throws OrtException {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() {
       throw new UnsupportedOperationException();
     }
   }

@@ -7,5 +7,5 @@ import java.io.File;
 public abstract class Context {
   public abstract AssetManager getAssets();
 
-  public abstract File getFilesDir();
+  public abstract File getNoBackupFilesDir();
 }

@@ -22,6 +22,6 @@ final class Cards {
                 + " \"truncation\": \"longest_first\", \"template\": %s, \"spelling\": null, \"sort_texts\": %b}",
             kind, lowercase, vocab, templates, sortTexts);
     Fields fields = new Fields(Json.parse("{\"tokenizer\": " + text + "}"), "io.json");
-    return TokenizerCard.read(fields, "longest_first", sortTexts, sortTexts);
+    return TokenizerCard.read(fields, "longest_first");
   }
 }

@@ -73,6 +73,16 @@ public final class CompiledBackendTest {
   }
 
   @Test
+  public void whatRanOnAnNpuIsNotSaidForLiteRtDoesNotTell() throws Exception {
+    Network network =
+        new CompiledBackend(CompiledBackend.Processor.NPU, cpu).open(temporary.getRoot(), card("tflite", "a"), 3);
+    assertEquals(
+        "LiteRT CompiledModel, asked for the NPU: LiteRT runs what it does not take on the CPU, up to all of it, and does "
+            + "not tell",
+        network.runtime());
+  }
+
+  @Test
   public void aModelThatItRefusesRunsOnTheCpuAndTheReportSaysWhy() throws Exception {
     CompiledModel.refused = "some operators are not accelerated";
     Network network =

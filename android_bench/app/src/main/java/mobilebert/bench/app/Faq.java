@@ -16,7 +16,7 @@ import mobilebert.runtime.ModelOptions;
 import mobilebert.runtime.Task;
 
 /** The app's list of questions with an embedder and, where one is there, a matcher. */
-final class Faq implements AutoCloseable {
+final class Faq implements LatestQuery.Questions {
   private static final int CANDIDATES = 10;
   private static final int SHOWN = 3;
 
@@ -24,17 +24,32 @@ final class Faq implements AutoCloseable {
   private final Matcher matcher;
   private final FaqIndex index;
 
+  private Faq(Embedder embedder, Matcher matcher, FaqIndex index) {
+    this.embedder = embedder;
+    this.matcher = matcher;
+    this.index = index;
+  }
+
   /**
    * Opens the models and computes a vector for each question.
    *
    * @param name of the artefact with vectors; the first other one for matching ranks what they find
    */
-  Faq(Context context, String name, int threads, Cancellation cancellation) throws IOException {
+  static Faq open(Context context, String name, int threads, Cancellation cancellation) throws IOException {
     List<String> questions = questions(file(context));
     ModelOptions options = new ModelOptions().threads(threads);
-    embedder = Embedder.load(Artefacts.choose(context, name), options);
-    matcher = matcher(context, options);
-    index = new FaqIndex(embedder, matcher, embedder.index(questions, cancellation));
+    Embedder embedder = Embedder.load(Artefacts.choose(context, name), options);
+    Matcher matcher = null;
+    Faq found = null;
+    try {
+      matcher = matcher(context, options);
+      found = new Faq(embedder, matcher, new FaqIndex(embedder, matcher, embedder.index(questions, cancellation)));
+    } finally {
+      if (found == null) {
+        close(embedder, matcher);
+      }
+    }
+    return found;
   }
 
   /** Where the questions are looked for. */
@@ -42,7 +57,8 @@ final class Faq implements AutoCloseable {
     return new File(context.getExternalFilesDir(null), "faq.txt");
   }
 
-  List<Hit> ask(String query, Cancellation cancellation) {
+  @Override
+  public List<Hit> ask(String query, Cancellation cancellation) {
     return index.ask(query, CANDIDATES, SHOWN, cancellation);
   }
 
@@ -67,6 +83,10 @@ final class Faq implements AutoCloseable {
 
   @Override
   public void close() {
+    close(embedder, matcher);
+  }
+
+  private static void close(Embedder embedder, Matcher matcher) {
     embedder.close();
     if (matcher != null) {
       matcher.close();

@@ -1,9 +1,8 @@
 package mobilebert.bench.app;
 
 import android.app.Activity;
+import android.content.Context;
 import android.os.Bundle;
-import android.os.Handler;
-import android.os.HandlerThread;
 import android.text.Editable;
 import android.text.TextWatcher;
 import android.widget.EditText;
@@ -14,20 +13,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.CancellationException;
 import mobilebert.bench.R;
-import mobilebert.runtime.ArtefactException;
 import mobilebert.runtime.Cancellation;
 import mobilebert.runtime.Hit;
 
 /** The questions of a list that fit what is typed: each key ends the search before it and begins another. */
-public final class FaqActivity extends Activity implements TextWatcher, Share.Source {
-  private final HandlerThread thread = new HandlerThread("faq");
-  private Handler work;
+public final class FaqActivity extends Activity implements TextWatcher, Share.Source, LatestQuery.Listener {
   private TextView answer;
-  private volatile Cancellation running = new Cancellation();
   private volatile Object record;
-  private Faq faq;
+  private LatestQuery faq;
 
   @Override
   protected void onCreate(Bundle state) {
@@ -35,33 +29,41 @@ public final class FaqActivity extends Activity implements TextWatcher, Share.So
     setContentView(R.layout.faq);
     answer = (TextView) findViewById(R.id.answer);
     Share.onLongPress(this, answer, this);
-    thread.start();
-    work = new Handler(thread.getLooper());
-    final Cancellation cancellation = running;
-    work.post(
-        new Runnable() {
-          @Override
-          public void run() {
-            load(cancellation);
-          }
-        });
+    // The system makes a screen anew when it is turned, the font grows or night falls: the models stay open.
+    Object kept = getLastNonConfigurationInstance();
+    faq = kept == null ? new LatestQuery(loader()) : (LatestQuery) kept;
+    faq.listen(this);
     ((EditText) findViewById(R.id.query)).addTextChangedListener(this);
+  }
+
+  private LatestQuery.Loader loader() {
+    final Context app = getApplicationContext();
+    final String name = getIntent().getStringExtra(BenchmarkActivity.ARTEFACT);
+    final int threads = getIntent().getIntExtra(BenchmarkActivity.THREADS, 4);
+    return new LatestQuery.Loader() {
+      @Override
+      public LatestQuery.Questions load(Cancellation cancellation) throws IOException {
+        if (!Faq.file(app).isFile()) {
+          throw new IOException(app.getString(R.string.faq_none, Faq.file(app)));
+        }
+        return Faq.open(app, name, threads, cancellation);
+      }
+    };
+  }
+
+  @Override
+  public Object onRetainNonConfigurationInstance() {
+    return faq;
   }
 
   @Override
   protected void onDestroy() {
     super.onDestroy();
-    running.cancel();
-    work.post(
-        new Runnable() {
-          @Override
-          public void run() {
-            if (faq != null) {
-              faq.close();
-            }
-          }
-        });
-    thread.quitSafely();
+    if (isChangingConfigurations()) {
+      faq.listen(null);
+    } else {
+      faq.close();
+    }
   }
 
   @Override
@@ -72,17 +74,8 @@ public final class FaqActivity extends Activity implements TextWatcher, Share.So
 
   @Override
   public void afterTextChanged(Editable text) {
-    running.cancel();
-    final Cancellation cancellation = new Cancellation();
-    running = cancellation;
-    final String query = text.toString();
-    work.post(
-        new Runnable() {
-          @Override
-          public void run() {
-            ask(query, cancellation);
-          }
-        });
+    record = null;
+    faq.type(text.toString());
   }
 
   @Override
@@ -90,46 +83,33 @@ public final class FaqActivity extends Activity implements TextWatcher, Share.So
     return record;
   }
 
-  private void load(Cancellation cancellation) {
-    if (!Faq.file(this).isFile()) {
-      show(getString(R.string.faq_none, Faq.file(this)), false);
-      return;
-    }
-    String name = getIntent().getStringExtra(BenchmarkActivity.ARTEFACT);
-    int threads = getIntent().getIntExtra(BenchmarkActivity.THREADS, 4);
-    try {
-      faq = new Faq(this, name, threads, cancellation);
-      show("", true);
-    } catch (IOException | ArtefactException error) {
-      show(error.getMessage(), false);
-    } catch (CancellationException left) {
-      faq = null;
-    }
+  @Override
+  public void loaded() {
+    show("", true);
   }
 
-  private void ask(String query, Cancellation cancellation) {
-    if (faq == null || query.trim().isEmpty()) {
-      return;
+  @Override
+  public void failed(String why) {
+    show(why, false);
+  }
+
+  @Override
+  public void answered(String query, List<Hit> hits) {
+    StringBuilder text = new StringBuilder();
+    List<Object> found = new ArrayList<Object>();
+    for (Hit hit : hits) {
+      text.append(String.format(Locale.ROOT, "%.3f  %s%n", hit.score, hit.text));
+      Map<String, Object> row = new LinkedHashMap<String, Object>();
+      row.put("place", hit.place);
+      row.put("score", (double) hit.score);
+      row.put("text", hit.text);
+      found.add(row);
     }
-    try {
-      StringBuilder text = new StringBuilder();
-      List<Object> found = new ArrayList<Object>();
-      for (Hit hit : faq.ask(query, cancellation)) {
-        text.append(String.format(Locale.ROOT, "%.3f  %s%n", hit.score, hit.text));
-        Map<String, Object> row = new LinkedHashMap<String, Object>();
-        row.put("place", hit.place);
-        row.put("score", (double) hit.score);
-        row.put("text", hit.text);
-        found.add(row);
-      }
-      Map<String, Object> whole = new LinkedHashMap<String, Object>();
-      whole.put("query", query);
-      whole.put("found", found);
-      record = whole;
-      show(text.toString(), true);
-    } catch (CancellationException typedOn) {
-      record = null;
-    }
+    Map<String, Object> whole = new LinkedHashMap<String, Object>();
+    whole.put("query", query);
+    whole.put("found", found);
+    record = whole;
+    show(text.toString(), true);
   }
 
   private void show(final String text, final boolean ready) {
