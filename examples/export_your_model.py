@@ -13,6 +13,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import mobilebert_export as mb
+from mobilebert_runtime import Matcher
 
 PAIR = ("How old is the Moon?", "What is the age of the Moon?")
 
@@ -28,7 +29,7 @@ def main(model: str, out: str) -> None:
     with torch.inference_mode():
         logits = AutoModelForSequenceClassification.from_pretrained(model).eval()(**tokens).logits  # (1, 2)
     print(f"transformers    {logits.softmax(-1)[0, 1]:.3f}")
-    print(f"{result.recipe:15} {mb.load(out).score([PAIR])[0]:.3f}")
+    print(f"{result.recipe:15} {Matcher.load(out).score([PAIR])[0]:.3f}")
 
 
 if __name__ == "__main__":

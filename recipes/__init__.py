@@ -1,1 +1,1 @@
-"""How each shipped model was made; not installed."""
+"""Recipes: commands that remake what ships from text, one folder each."""

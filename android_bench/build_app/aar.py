@@ -29,12 +29,12 @@ coreLibraryDesugaringEnabled=false
 """
 RUNTIME = publication.Publication(
     "mobilebert-runtime",
-    "Runs text models that mobilebert-export exported: pairs, vectors, classes, names, answers, an FAQ. Java 8.",
+    "Runs text models that mobilebert-export exported: pairs, vectors, classes, names, an FAQ. Java 8.",
 )
 
 
 def min_sdk() -> int:
-    """The oldest Android that the library runs on, of library/build.gradle; `BuildError` where it has none."""
+    """The oldest Android that the library runs on; `BuildError` where library/build.gradle names none."""
     return int(java.gradle_value(LIBRARY / "build.gradle", "minSdk"))
 
 
@@ -132,7 +132,10 @@ def compile_app(
         activities = re.findall(
             r'<activity[^>]*android:name="([\w.]+)"', manifest.read_text(encoding="utf-8")
         )
-        rules = [work / "proguard.txt", *(f"-keep class {name} {{ <init>(); }}" for name in activities)]
+        rules: list[str | Path] = [
+            work / "proguard.txt",
+            *(f"-keep class {name} {{ <init>(); }}" for name in activities),
+        ]
         small = work / "shrunk.jar"
         shrink.shrink(code, small, rules, [sdk.platform], work)
         code = [small]

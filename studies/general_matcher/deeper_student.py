@@ -101,7 +101,7 @@ def start(
     student = cast(Encoder, build(config, None, seed=seed))
     with torch.no_grad():
         targets = [teacher(**batch, capture=True) for batch in batches]
-        _start_embeddings(student, teacher, batches, counts)
+        start_embeddings(student, teacher, batches, counts)
         states = [student.embed(**batch) for batch in batches]
         for place, layer in enumerate(teacher.layers):
             wanted = [target.hidden_states[place + 1] for target in targets]
@@ -110,9 +110,10 @@ def start(
     return student
 
 
-def _start_embeddings(
+def start_embeddings(
     student: Encoder, teacher: Encoder, batches: Sequence[Batch], counts: np.ndarray
 ) -> None:
+    """Word embeddings, positions and the width-3 convolution of a student near its teacher's, as `start`."""
     source, target = teacher.embeddings, student.embeddings
     size, width = student.config.embedding_size, teacher.config.hidden_size
     root = torch.from_numpy((counts + 0.5) ** (COMMON / 2)).float()[:, None]
@@ -123,7 +124,7 @@ def _start_embeddings(
     real = [batch["attention_mask"] > 0 for batch in batches]
     # What the teacher's norm divides by is not the same for every word: on average is near enough for places.
     sums = [source.sum(batch["input_ids"], batch["token_type_ids"]) for batch in batches]
-    scale = source.LayerNorm.weight / _tokens(sums, real).std(-1).mean()
+    scale = source.LayerNorm.weight / tokens(sums, real).std(-1).mean()
     places = source.position_embeddings.weight[:rows] * scale
     types = source.token_type_embeddings.weight * scale
     target.position_embeddings.weight.copy_(widened(places, wide))
@@ -133,7 +134,7 @@ def _start_embeddings(
         ids = batch["input_ids"]
         words.append(target.trigram(target.word_embeddings(ids), batch["attention_mask"]))
         lacking.append(source(ids, batch["token_type_ids"]) - places[: ids.shape[1]] - types[0])
-    weight, bias = ridge(_tokens(words, real), _tokens(lacking, real))
+    weight, bias = ridge(tokens(words, real), tokens(lacking, real))
     target.embedding_transformation.weight[:width].copy_(weight)
     target.embedding_transformation.bias[:width].copy_(bias)
 
@@ -161,7 +162,7 @@ def _start_group(
     masks = [additive_mask(batch["attention_mask"], NO_KEY, torch.float32) for batch in batches]
     size = wanted[0].shape[-1]
     for place, block in enumerate(blocks):
-        given = _tokens(states, real)[:, :size]
+        given = tokens(states, real)[:, :size]
         _start_block(block, layer, place, given)
         inner: list[Tensor] = []
         dense = block.output.bottleneck.dense
@@ -169,8 +170,8 @@ def _start_group(
         for x, mask in zip(states, masks, strict=True):
             block(x, mask)
         hook.remove()
-        lacking = _tokens(wanted, real) - _tokens(states, real)[:, :size]
-        weight, bias = ridge(_tokens(inner, real), lacking)
+        lacking = tokens(wanted, real) - tokens(states, real)[:, :size]
+        weight, bias = ridge(tokens(inner, real), lacking)
         dense.weight[:size].copy_(weight)
         dense.bias[:size].copy_(bias)
         states = [x + dense(h) for x, h in zip(states, inner, strict=True)]
@@ -193,25 +194,25 @@ def _start_block(block: MobileBertLayer, layer: BertLayer, place: int, given: Te
     shared = block.bottleneck.attention  # what queries and keys read, where values read the feature map
     inner = (layer.intermediate.dense.weight, layer.intermediate.dense.bias)
     if not inherits:
-        _start_bottleneck(block.bottleneck.input.dense, *inner, given)
+        start_bottleneck(block.bottleneck.input.dense, *inner, given)
         return
     heads = [(part.weight[rows], part.bias[rows]) for part in (theirs.query, theirs.key, theirs.value)]
     owns = [ours.query, ours.key, ours.value]
     if shared is not None:
-        _start_bottleneck(block.bottleneck.input.dense, *inner, given)
+        start_bottleneck(block.bottleneck.input.dense, *inner, given)
         (value, bias), own = heads.pop(), owns.pop()
         own.weight.copy_(widened(value, own.in_features))
         own.bias.copy_(bias)
     reads = block.bottleneck.input if shared is None else shared
     weight, bias = (torch.cat(parts) for parts in zip(*heads, strict=True))
-    basis, mean = _start_bottleneck(reads.dense, weight, bias, given)
+    basis, mean = start_bottleneck(reads.dense, weight, bias, given)
     for k, own in enumerate(owns):
         own.weight.copy_(basis[k * width : (k + 1) * width] / QUIET)
         own.bias.copy_(mean[k * width : (k + 1) * width])
     nn.init.eye_(block.attention.output.dense.weight)
 
 
-def _start_bottleneck(dense: nn.Linear, weight: Tensor, bias: Tensor, given: Tensor) -> tuple[Tensor, Tensor]:
+def start_bottleneck(dense: nn.Linear, weight: Tensor, bias: Tensor, given: Tensor) -> tuple[Tensor, Tensor]:
     """Let a bottleneck keep what serves a map best: principal components of what it makes of its input.
 
     Args:
@@ -242,6 +243,6 @@ def ridge(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return weight, y_mean - weight @ x_mean
 
 
-def _tokens(values: Sequence[Tensor], real: Sequence[Tensor]) -> Tensor:
+def tokens(values: Sequence[Tensor], real: Sequence[Tensor]) -> Tensor:
     """The real tokens of batches of (B, S, N): (T, N)."""
     return torch.cat([value[keep] for value, keep in zip(values, real, strict=True)])

@@ -1,4 +1,4 @@
-"""Promise of the Gradle project, which never runs here: its files fit each other, and the build without Gradle."""
+"""The Gradle project, which never runs here: its files fit each other and the build without Gradle."""
 
 import re
 import tomllib

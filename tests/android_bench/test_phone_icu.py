@@ -1,4 +1,4 @@
-"""Promise of the phone's Java: its patterns mean on Android, whose regular expressions are ICU's, what they mean here.
+"""The phone's Java: its patterns mean on Android, whose expressions are ICU's, what they mean here.
 
 ICU's own library runs every pattern of the library on every code point at every place of a sample, and so
 does the JDK; classes of characters that a platform's Unicode data decide are not used at all.

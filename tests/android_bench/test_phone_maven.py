@@ -1,4 +1,4 @@
-"""Promise of `make maven`: a repository that Maven resolves, from whose files alone a Kotlin app is built and signed."""
+"""`make maven`: a repository that Maven resolves, from which alone a Kotlin app is built and signed."""
 
 import hashlib
 import json

@@ -8,6 +8,7 @@ import pytest
 from mobilebert_export.command_line.program import main
 from mobilebert_matching.data.labelled_pairs import read_labelled
 from mobilebert_matching.evaluation import metrics
+from mobilebert_matching.evaluation.bias_measures import RecallGapError, require_recall_gap
 from mobilebert_matching.evaluation.confidence_intervals import calibration_interval, classification_intervals
 from mobilebert_matching.evaluation.pair_evaluation import evaluate
 from mobilebert_matching.length_bias.debiased_sets import debias, level
@@ -159,6 +160,40 @@ def test_command_shows_both_tests_and_records_them(tmp_path, capsys):
         main([*request, "--json", str(tmp_path / "record.json")])
     assert done.value.code == 2
     assert "--force" in capsys.readouterr().err
+
+
+def test_the_recall_gap_gate_is_red_beyond_its_bound_on_either_side_and_where_there_is_no_gap(
+    tmp_path, capsys
+):
+    artefact = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
+    pairs, labels, _ = biased_pairs(300, seed=2)
+    divergence = pairwise(*(word_counts(side) for side in zip(*pairs, strict=True)))
+    far = Quartiles.of(divergence).category(divergence) == 4
+
+    def exit_code(data, *options):
+        record = tmp_path / "record.json"
+        with pytest.raises(SystemExit) as done:
+            main(["evaluate", str(artefact), "--data", str(data), "--json", str(record), *options, "--force"])
+        return done.value.code, json.loads(record.read_text())["tpr_gap"]["value"], capsys.readouterr().err
+
+    test = write_pairs(tmp_path / "test.tsv", pairs, labels)
+    code, gap, _ = exit_code(test)
+    assert code == 0
+    assert abs(gap) > 0.001  # else both bounds below are one
+    points = 100 * abs(gap)
+    assert exit_code(test, "--max-recall-gap", f"{points + 0.01}")[0] == 0
+    code, again, said = exit_code(test, "--max-recall-gap", f"{points - 0.01}")
+    assert (code, again) == (1, gap)  # recorded all the same
+    assert f"TPR CAT1 − CAT4 is {100 * gap:+.1f} points" in said
+    no_far = write_pairs(tmp_path / "no_far.tsv", pairs, np.where(far, 0, labels))
+    assert exit_code(no_far)[:2] == (0, None)
+    code, _, said = exit_code(no_far, "--max-recall-gap", "100")
+    assert code == 1
+    assert "CAT1 or CAT4 has no pair of label 1" in said
+    for sign in (-1, 1):
+        require_recall_gap(sign * 0.059, 6)
+        with pytest.raises(RecallGapError):
+            require_recall_gap(sign * 0.061, 6)
 
 
 def test_labels_of_three_classes_are_refused_before_anything_is_scored(tmp_path, capsys, monkeypatch):

@@ -39,6 +39,23 @@ CONFIG = EncoderConfig(
     layer_sharing="none",
     classifier_activation=False,
 )
+# Bottlenecks, NoNorm, ReLU, and words that are read beside their neighbours.
+MOBILEBERT = EncoderConfig(
+    model_type="mobilebert",
+    vocab_size=90,
+    hidden_size=24,
+    embedding_size=12,
+    intra_bottleneck_size=12,
+    num_hidden_layers=4,
+    num_attention_heads=3,
+    intermediate_size=20,
+    max_position_embeddings=40,
+    num_feedforward_networks=2,
+    key_query_shared_bottleneck=True,
+    hidden_act="relu",
+    normalization_type="no_norm",
+    classifier_activation=False,
+)
 CLS, SEP = 2, 3
 
 
@@ -46,10 +63,12 @@ def matcher(config: EncoderConfig = CONFIG) -> EmbeddingMatcher:
     torch.manual_seed(3)
     model = build(config, "embedding_matcher", seed=1)
     assert isinstance(model, EmbeddingMatcher)
+    # Far from the small first weights, whose states are alike; without norms states grow with every layer.
+    far = 0.3 if config.normalization_type == "layer_norm" else 0.08
     with torch.no_grad():
-        for parameter in model.parameters():  # far from the small first weights, whose states are alike
+        for parameter in model.parameters():
             if parameter.requires_grad:
-                parameter.add_(0.3 * torch.randn_like(parameter))
+                parameter.add_(far * torch.randn_like(parameter))
     return model
 
 
@@ -70,8 +89,9 @@ def packed(left: list[int], right: list[int], length: int) -> dict[str, Tensor]:
     return {name: torch.tensor([row]) for name, row in rows.items()}
 
 
-def test_states_of_a_pair_are_those_of_each_text_alone() -> None:
-    model = matcher()
+@pytest.mark.parametrize("config", [CONFIG, MOBILEBERT], ids=["albert", "mobilebert"])
+def test_states_of_a_pair_are_those_of_each_text_alone(config: EncoderConfig) -> None:
+    model = matcher(config)
     for left, right in zip(texts(12)[::2], texts(12)[1::2], strict=True):
         together = model.states(**packed(left, right, 40))
         for text, start in ((left, 0), (right, len(left))):
@@ -132,18 +152,16 @@ def test_pooled_leaves_padding_out() -> None:
     assert torch.isfinite(unit(pooled(states, mask))).all()
 
 
-def test_mobilebert_is_refused() -> None:
+def test_another_kind_of_encoder_is_refused() -> None:
     config = EncoderConfig(
-        model_type="mobilebert",
+        model_type="roberta",
         vocab_size=90,
         hidden_size=24,
-        embedding_size=12,
-        intra_bottleneck_size=12,
         num_hidden_layers=1,
         num_attention_heads=3,
         intermediate_size=20,
     )
-    with pytest.raises(ModelError, match="of a mobilebert"):
+    with pytest.raises(ModelError, match="of a roberta; expected one of bert, albert, electra, mobilebert"):
         EmbeddingMatcher(build(config, None, seed=0))  # type: ignore[arg-type]
 
 
@@ -243,9 +261,10 @@ def with_marks(text: list[int], *places: int) -> list[int]:
     return [token for at, own in enumerate(text) for token in [MARK] * places.count(at) + [own]]
 
 
-def test_question_marks_are_not_read() -> None:
+@pytest.mark.parametrize("config", [CONFIG, MOBILEBERT], ids=["albert", "mobilebert"])
+def test_question_marks_are_not_read(config: EncoderConfig) -> None:
     """At the end and within a text: vectors and, with one weight for all texts, logits are as without."""
-    model = matcher()
+    model = matcher(config)
     model.head.know_questions(KNOWN)
     model.head.weigh_cosines(STATEMENTS, STATEMENTS)
     for left, right in zip(texts(8)[::2], texts(8)[1::2], strict=True):

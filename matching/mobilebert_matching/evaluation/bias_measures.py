@@ -11,10 +11,15 @@ import numpy as np
 from mobilebert_matching.evaluation import metrics
 from mobilebert_matching.length_bias.bias_audit import somers_d
 from mobilebert_matching.length_bias.length_divergence import pairwise, word_counts
+from mobilebert_runtime.errors import CheckError
 from mobilebert_runtime.tokenizer import Pair
 
 FOLDS = 5
 DRAWS = 100  # of errors that lengths have no part in
+
+
+class RecallGapError(CheckError):
+    """A matcher's recall depends on lengths more than is allowed, or that can't be known."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,23 @@ def tpr_gap(
     rates_drawn = drawn[both, 0] / drawn[both].sum(axis=1)
     low, high = (float(v) for v in np.quantile(rates_drawn[:, 0] - rates_drawn[:, 1], [0.025, 0.975]))
     return Difference(first.value - last.value, low, high, count)
+
+
+def require_recall_gap(gap: float | None, points: float) -> None:
+    """Raise `RecallGapError` where the recall gap is too large, or there is none.
+
+    Args:
+        gap: TPR(CAT1) − TPR(CAT4), None where a category has no positives.
+        points: the largest size allowed, in percentage points.
+    """
+    if gap is None:
+        raise RecallGapError(
+            "recall gap: can't be computed, CAT1 or CAT4 has no pair of label 1; give --data that has both"
+        )
+    if abs(gap) * 100 > points:
+        raise RecallGapError(
+            f"recall gap: TPR CAT1 − CAT4 is {gap * 100:+.1f} points, --max-recall-gap allows {points:g}"
+        )
 
 
 def length_features(pairs: Sequence[Pair]) -> np.ndarray:

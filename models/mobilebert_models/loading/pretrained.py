@@ -264,7 +264,11 @@ def _empty_model(
         return build(config, "pair_classifier", cast(int, num_labels), seed)
     rows = tensors["classifier.weight"].shape[0] if "classifier.weight" in tensors else 2
     model = build(config, head, rows, seed)
-    if isinstance(model, EmbeddingMatcher) and "head.rarity.weight" in tensors:
+    if (
+        isinstance(model, EmbeddingMatcher)
+        and head == "embedding_matcher"
+        and "head.rarity.weight" in tensors
+    ):
         model.head.weigh_rare_tokens()
     return model
 
@@ -273,7 +277,11 @@ def _head(config: EncoderConfig, architecture: str, tensors: dict[str, Tensor]) 
     """Name of the head for `build`; None of a bare encoder, whose tensors are then called as such."""
     if any(name.startswith("embeddings.word_embeddings.") for name in tensors):
         return None
-    for name, head in (("head.alone.weight", "embedding_matcher"), ("qa_outputs.weight", "span_qa")):
+    for name, head in (
+        ("head.alone.weight", "embedding_matcher"),
+        ("head.compare.weight", "learned_matcher"),
+        ("qa_outputs.weight", "span_qa"),
+    ):
         if name in tensors:
             return head
     if architecture.endswith("ForTokenClassification"):

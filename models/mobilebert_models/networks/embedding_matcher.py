@@ -19,7 +19,7 @@ from mobilebert_models.config import EncoderConfig
 from mobilebert_models.networks.layers import Encoder
 from mobilebert_runtime.errors import ModelError
 
-MODEL_TYPES = ("bert", "albert", "electra")
+MODEL_TYPES = ("bert", "albert", "electra", "mobilebert")
 WIDTH = 64  # of the spaces in which tokens are compared
 # Tokens without the same token in the other text, of the text with more of them: up to ALL the penalty counts
 # in full, from NONE on not at all. Texts that differ in more are ranked by their cosines alone.
@@ -42,7 +42,9 @@ class EmbeddingMatcher(nn.Module):
     """Logits that two texts say the same, and the sentence vector of the first.
 
     Args:
-        encoder: with one embedding per word piece and per position, as BERT, ALBERT and ELECTRA have.
+        encoder: with one embedding per word piece and per position, as BERT, ALBERT, ELECTRA and MobileBERT
+            have.
+        head: decides about the states of a pair; an `AlignmentHead` where none is given.
 
     Raises:
         ModelError: the encoder's embeddings are of another kind.
@@ -50,7 +52,7 @@ class EmbeddingMatcher(nn.Module):
 
     num_labels = 2  # different, same
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: Encoder, head: QuestionMark | None = None) -> None:
         super().__init__()
         if encoder.config.model_type not in MODEL_TYPES:
             raise ModelError(
@@ -60,7 +62,7 @@ class EmbeddingMatcher(nn.Module):
         self.config: EncoderConfig = encoder.config
         self.encoder = encoder
         self.encoder.pooler = None
-        self.head = AlignmentHead(encoder.config.hidden_size)
+        self.head: Any = AlignmentHead(encoder.config.hidden_size) if head is None else head
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
@@ -93,8 +95,11 @@ class EmbeddingMatcher(nn.Module):
         types, length = token_type_ids.to(read.dtype), input_ids.shape[1]
         visible = read[:, None, :] * _equal(types[:, :, None], types[:, None, :])
         earlier = torch.ones(length, length, dtype=read.dtype, device=read.device).tril(-1)
-        at = (visible * earlier).sum(2).to(input_ids.dtype)  # tokens of its own text before each
-        x = parts.word_embeddings(input_ids) + parts.position_embeddings(at)
+        at = (visible * earlier).sum(2)  # tokens of its own text before each
+        x = parts.word_embeddings(input_ids)
+        if self.config.model_type == "mobilebert":
+            x = parts.embedding_transformation(_trigram(x * read[..., None], visible, at))
+        x = x + parts.position_embeddings(at.to(input_ids.dtype))
         x = parts.LayerNorm(x + parts.token_type_embeddings.weight[0])
         for owner, name in ((parts, "embedding_hidden_mapping_in"), (self.encoder, "embeddings_project")):
             x = getattr(owner, name)(x) if hasattr(owner, name) else x
@@ -108,7 +113,34 @@ class EmbeddingMatcher(nn.Module):
         return embedded, middle, x
 
 
-class AlignmentHead(nn.Module):
+class QuestionMark(nn.Module):
+    """A head that knows which token no matcher reads.
+
+    Attributes:
+        scale: a parameter, whose type ids are read in.
+        question_mark: (2,), the token id in two digits: files of weights are in float16, which holds whole
+            numbers up to 2,048.
+    """
+
+    scale: nn.Parameter
+    question_mark: nn.Parameter
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.question_mark = nn.Parameter(torch.tensor([-1.0, 0.0]), requires_grad=False)
+
+    def know_questions(self, vocabulary: Mapping[str, int]) -> None:
+        """Take the question mark's id of a vocabulary; without it nothing is passed by."""
+        if "?" in vocabulary:
+            with torch.no_grad():
+                self.question_mark.copy_(torch.tensor(divmod(vocabulary["?"], DIGIT)))
+
+    def question_marks(self, ids: Tensor) -> Tensor:
+        """1 at question marks, (B, S) of ids as floats."""
+        return _equal(ids, DIGIT * self.question_mark[0] + self.question_mark[1])
+
+
+class AlignmentHead(QuestionMark):
     """Logit that two texts say the same, from the tokens and token states of both; symmetric in the two.
 
     Four cosines rank pairs: of the mean of the last states, of [CLS], of the mean of the embedding output,
@@ -155,8 +187,6 @@ class AlignmentHead(nn.Module):
         self.cosines = nn.Parameter(torch.tensor([[1.0, 0.0, 0.0, 0.0]] * 2), requires_grad=False)
         # How much the distance of two questions counts, and by how much more from which overlap on.
         self.overlap = nn.Parameter(torch.tensor([1.0, 0.0, 1.0]), requires_grad=False)
-        # Token ids in two digits: files of weights are in float16, which holds whole numbers up to 2,048.
-        self.question_mark = nn.Parameter(torch.tensor([-1.0, 0.0]), requires_grad=False)
         # The first digits, then the second; one axis, since files in eight bits round what has two.
         nowhere = torch.tensor([-1.0, 0.0]).repeat_interleave(len(QUESTION_WORDS))
         self.question_words = nn.Parameter(nowhere, requires_grad=False)
@@ -228,10 +258,6 @@ class AlignmentHead(nn.Module):
         self.rarity.weight.zero_()
         self.rarity.bias.fill_(1.0)
         return self.rarity
-
-    def question_marks(self, ids: Tensor) -> Tensor:
-        """1 at question marks, (B, S) of ids as floats."""
-        return _equal(ids, DIGIT * self.question_mark[0] + self.question_mark[1])
 
     def _begins_a_question(self, ids: Tensor, begins: Tensor) -> Tensor:
         """1 at a text's first word where it is one of the question words, (B, S); `begins` are [CLS]."""
@@ -323,9 +349,25 @@ def unit(x: Tensor) -> Tensor:
     return x / (x.square().sum(-1, keepdim=True) + _TINY).sqrt()
 
 
-def _equal(one: Tensor, other: Tensor) -> Tensor:
+def _equal(one: Tensor, other: Tensor | float) -> Tensor:
     """1 where whole numbers are equal, else 0; of arithmetic that every runtime has for floats."""
     return F.relu(1 - (one - other).square())
+
+
+def _trigram(words: Tensor, visible: Tensor, at: Tensor) -> Tensor:
+    """Every word beside the next and the previous one that is read in its own text.
+
+    Args:
+        words: (B, S, E).
+        visible: (B, S, S), 1 where the second token is read and of the first one's text.
+        at: (B, S), tokens read before each in its text.
+
+    Returns:
+        (B, S, 3E), next | current | previous; nothing where a text ends.
+    """
+    steps = at[:, None, :] - at[:, :, None]
+    following, previous = (_equal(steps, step) * visible for step in (1, -1))
+    return torch.cat([following @ words, words, previous @ words], 2)
 
 
 def _products(vectors: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from mobilebert_models.networks.albert import Albert
 from mobilebert_models.networks.bert import Bert
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import Encoder, activation, initialise
+from mobilebert_models.networks.learned_decision import LearnedDecision
 from mobilebert_models.networks.mobilebert import MobileBert
 from mobilebert_runtime.errors import ModelError
 
@@ -157,7 +158,10 @@ class PretrainingHead(nn.Module):
         return self.cls["predictions"](out.last_hidden_state, words), self.cls["seq_relationship"](out.pooled)
 
 
-HEADS = ("pair_classifier", "regression", "token_classifier", "pretraining", "span_qa", "embedding_matcher")
+HEADS = (
+    *("pair_classifier", "regression", "token_classifier", "pretraining", "span_qa"),
+    *("embedding_matcher", "learned_matcher"),
+)
 
 
 def build(
@@ -195,6 +199,8 @@ def build(
         model = SpanQA(config)
     elif head == "embedding_matcher":
         model = EmbeddingMatcher(make_encoder(config))
+    elif head == "learned_matcher":
+        model = EmbeddingMatcher(make_encoder(config), LearnedDecision(config.hidden_size))
     else:
         raise ModelError(f"head {head!r} is unknown; expected one of {', '.join(HEADS)}")
     initialise(model, config.initializer_range)

@@ -28,8 +28,8 @@ class Weights:
     statistics: float = 0.0  # their mean and standard deviation
     attention: float = 0.0  # attention distributions, mean over layers
     embedding: float = 0.0  # squared difference of embedding outputs (KroneckerBERT Eq. 14)
-    hidden_states: float = 0.0  # squared difference of feature maps as they are, mean over layers
-    attention_scores: float = 0.0  # squared difference before the softmax, mean over layers
+    hidden_states: float = 0.0  # squared difference of feature maps as they are, sum over layers (Eq. 14)
+    attention_scores: float = 0.0  # squared difference before the softmax, sum over layers (Eq. 14)
     # Of a task.
     soft_labels: float = 0.0  # the teacher's class distribution
     hard_labels: float = 0.0  # cross-entropy, on labelled pairs only
@@ -75,7 +75,7 @@ def layer_loss(
     layer: int | None = None,
     with_embedding: bool = False,
 ) -> Tensor:
-    """A loss of `LAYER_LOSSES`, a mean over layers.
+    """A loss of `LAYER_LOSSES`: a mean over layers, or their sum where KroneckerBERT Eq. 14 has one.
 
     Args:
         name: of the loss.
@@ -93,7 +93,8 @@ def layer_loss(
         pairs = pairs[1:]  # hidden state 0 is the embedding output
     if layer is not None:
         pairs = [pairs[layer]]
-    return torch.stack([loss(full_precision(t), full_precision(s), mask) for t, s in pairs]).mean()
+    values = torch.stack([loss(full_precision(t), full_precision(s), mask) for t, s in pairs])
+    return values.sum() if name in SUMMED else values.mean()
 
 
 def full_precision(value: Tensor) -> Tensor:
@@ -215,6 +216,8 @@ def _token_mean(per_token: Tensor, mask: Tensor) -> Tensor:
     return (per_token * weight).sum() / weight.sum()
 
 
+# The equations of KroneckerBERT before Eq. 14 sum over layers.
+SUMMED = ("hidden_states", "attention_scores")
 LAYER_LOSSES: dict[str, tuple[Callable[[Tensor, Tensor, Tensor], Tensor], str]] = {
     "feature_map": (normalised_feature_map_transfer, "hidden_states"),
     "statistics": (feature_map_statistics, "hidden_states"),

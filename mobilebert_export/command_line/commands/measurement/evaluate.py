@@ -31,6 +31,11 @@ def evaluate(
     threads: opt.Threads = 2,
     symmetric: opt.Symmetric = False,
     positive: opt.PositiveClass = None,
+    max_recall_gap: Annotated[
+        float | None,
+        opt.POINTS,
+        Option(help="Exit 1 where TPR CAT1 − CAT4 is further from 0 than so many points."),
+    ] = None,
     json_file: opt.JsonFile = None,
     force: opt.Force = False,  # noqa: ARG001 (the check of options reads it)
 ) -> None:
@@ -41,10 +46,14 @@ def evaluate(
     Accuracy and true positive rate by category, the gap of that rate between CAT1 and CAT4, and whether a
     classifier that sees lengths alone can predict the errors. An artefact runs in its own runtime, at its own
     fixed length.
+
+    With --max-recall-gap a gate: the gap on all pairs is judged once everything is printed and recorded, and
+    one that can't be computed fails too.
     """
     from rich.console import Console
 
     from mobilebert_export.evaluation import scoring
+    from mobilebert_matching.evaluation.bias_measures import require_recall_gap
     from mobilebert_runtime.files import write_json
 
     names = ColumnNames(text_a, text_b, label, positive_label)
@@ -66,6 +75,8 @@ def evaluate(
     _print(record, Console())
     if json_file:
         write_json(json_file, record)
+    if max_recall_gap is not None:
+        require_recall_gap(record["tpr_gap"]["value"], max_recall_gap)
 
 
 def _print(record: dict[str, Any], console: Console) -> None:
