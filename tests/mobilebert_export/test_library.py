@@ -91,6 +91,12 @@ def test_a_network_of_ours_in_memory_is_exported_as_its_directory_is(tmp_path):
     made = json.loads((tmp_path / "found" / "recipe.json").read_text())["model"]
     assert made["name"] == "PairClassifier"
     assert mb.verify(tmp_path / "found", network, tokenizer=directory).passed
+    # A tokenizer of transformers does as well as a directory; it brings no decision settings.
+    import transformers
+
+    tokenizer = transformers.BertTokenizerFast(tokenizer_file=str(directory / "tokenizer.json"))
+    with pytest.raises(mb.UserError, match="--positive"):
+        mb.export(network, tmp_path / "none", **SMALL, tokenizer=tokenizer)
     with pytest.raises(mb.UserError, match="give its tokenizer"):
         mb.export(network, tmp_path / "none", **SMALL)
     assert not (tmp_path / "none").exists()
@@ -104,6 +110,9 @@ def test_a_transformers_model_in_memory_is_exported_as_its_directory_is(tmp_path
     tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
     expected = scores_of(directory, tmp_path / "expected")
     np.testing.assert_array_equal(scores_of(network, tmp_path / "found", tokenizer=tokenizer), expected)
+    (directory / "matcher.json").write_text('{"threshold": 0.25, "labels": ["different", "duplicate"]}')
+    mb.export(network, tmp_path / "settled", **SMALL, tokenizer=directory)
+    assert mb.load(tmp_path / "settled").card.threshold == 0.25
 
 
 def test_a_sentence_transformer_in_memory_is_exported_with_its_own_tokenizer(tmp_path):
