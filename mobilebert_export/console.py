@@ -75,6 +75,20 @@ def reading(title: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
+def training_bar(*, shown: bool) -> Iterator[None]:
+    """Let the training loop show its bar and its development figures on stdout, or not."""
+    from rich import get_console
+
+    console = get_console()
+    before = console.quiet
+    console.quiet = before or not shown
+    try:
+        yield
+    finally:
+        console.quiet = before
+
+
+@contextmanager
 def silenced() -> Iterator[None]:
     """Send everything that libraries write to stdout and stderr, C++ included, to a file.
 

@@ -61,7 +61,7 @@ class ExportResult:
 
 
 def export(request: ExportRequest, progress: Progress = quiet) -> ExportResult:
-    """Carry out a request.
+    """Resolve a request into a plan, reading and checking all that it names, and carry the plan out.
 
     Args:
         request: what is asked for.

@@ -18,7 +18,7 @@ def run(config: DistillationConfig) -> None:
     from mobilebert_export import library
 
     with Console(stderr=True).status("") as status:
-        library.distill(**vars(config), progress=status.update)
+        library.distill(**vars(config), bar=True, progress=status.update)
 
 
 distill = command_from(

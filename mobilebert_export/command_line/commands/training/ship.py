@@ -20,7 +20,7 @@ def run(config: ShipConfig) -> None:
     from mobilebert_export.console import shown_steps
 
     with shown_steps() as progress:
-        library.ship(**vars(config), progress=progress)
+        library.ship(**vars(config), bar=True, progress=progress)
 
 
 ship = command_from(

@@ -69,4 +69,5 @@ def train_matcher(
         seed=seed,
         threads=threads,
         force=force,
+        bar=True,
     )
