@@ -82,6 +82,7 @@ def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
         if distilled and not teacher.is_dir():
             progress(f"teacher {seed}: fine-tune")
             train_matcher(data, teacher.parent, seed=seed, threads=config.threads, epochs=epochs)
+    made = []
     for name, request in exports.items():
         if name in OPEN:
             if not Path(request.model).is_dir():
@@ -93,10 +94,8 @@ def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
         if not request.out.is_dir():
             progress(f"  {name}: export")
             export(request, progress)
-    test = data / "test.tsv"
-    return ShipResult(
-        tuple(_measured(name, request, config, test, progress) for name, request in exports.items())
-    )
+        made.append(_measured(name, request, config, data / "test.tsv", progress))
+    return ShipResult(tuple(made))
 
 
 def _distill(

@@ -189,3 +189,14 @@ def test_the_page_of_the_library_runs_as_it_stands(tmp_path, toys, monkeypatch, 
     assert re.fullmatch(r"tflite-none 1\.0|tflite-none 0\.99\d*", lines[1])
     assert re.fullmatch(r"\[[01]\.\d*\]", lines[2])
     assert Path("artefacts/mine/io.json").is_file()
+
+
+def test_the_commands_progress_has_a_line_for_each_step_and_remark(capfd):
+    from mobilebert_export.console import shown_steps
+
+    with shown_steps() as progress:
+        for line in ("Load", "matcher-s: mining", "matcher-s: 5% labelled", "  a remark", "Report"):
+            progress(line)
+    lines = capfd.readouterr().err.splitlines()
+    said = [re.sub(r" \d+\.\d s$", "", line) for line in lines]
+    assert said == ["✓ Load", "✓ matcher-s: 5% labelled", "a remark", "✓ Report"]
