@@ -58,7 +58,7 @@ def shown_steps() -> Iterator[Progress]:
                 start = begun.pop()[1]
             finish()
             if line.startswith(" "):
-                console.print(line.strip())
+                console.print(line.strip(), soft_wrap=True)
             else:
                 begun.append((line, start))
                 status.update(line)
