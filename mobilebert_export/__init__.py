@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mobilebert_export.shipping.ship import ShippedMatcher, ShipResult
     from mobilebert_export.verification.verify import Verification, VerificationError
     from mobilebert_models import MatcherSettings
-    from mobilebert_runtime import load
+    from mobilebert_runtime import Matcher, load
     from mobilebert_runtime.errors import CheckError, UserError
     from mobilebert_training.distillation.distillation import DistillationResult
 
@@ -49,6 +49,7 @@ _MODULES = {
     "evaluate": "mobilebert_export.evaluation.scoring",
     "gate": _LIBRARY,
     "load": "mobilebert_runtime",
+    "Matcher": "mobilebert_runtime",
     "CheckError": "mobilebert_runtime.errors",
     "DistillationResult": "mobilebert_training.distillation.distillation",
     "Evaluation": "mobilebert_export.evaluation.scoring",
@@ -71,6 +72,7 @@ __all__ = [
     "ExportRequest",
     "ExportResult",
     "GateResult",
+    "Matcher",
     "MatcherSettings",
     "Report",
     "ShipResult",

@@ -39,7 +39,10 @@ def step(console: Console, title: str) -> Iterator[None]:
 
 @contextmanager
 def shown_steps() -> Iterator[Progress]:
-    """A `Progress` on standard error: a spinner beside the step at work, a line for each that is done."""
+    """A `Progress` on standard error: a spinner beside the step at work, a line for each that is done.
+
+    Where a line begins as the one before it, up to a colon, the same step goes on.
+    """
     console = progress_console()
     begun: list[tuple[str, float]] = []
     with console.status("") as status:
@@ -50,11 +53,14 @@ def shown_steps() -> Iterator[Progress]:
             begun.clear()
 
         def progress(line: str) -> None:
+            start = time.perf_counter()
+            if begun and begun[0][0].partition(": ")[0] == line.partition(": ")[0]:
+                start = begun.pop()[1]
             finish()
             if line.startswith(" "):
-                console.print(line.strip())
+                console.print(line.strip(), soft_wrap=True)
             else:
-                begun.append((line, time.perf_counter()))
+                begun.append((line, start))
                 status.update(line)
 
         yield progress
@@ -72,6 +78,20 @@ def reading(title: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
+
+
+@contextmanager
+def training_bar(*, shown: bool) -> Iterator[None]:
+    """Let the training loop show its bar and its development figures on stdout, or not."""
+    from rich import get_console
+
+    console = get_console()
+    before = console.quiet
+    console.quiet = before or not shown
+    try:
+        yield
+    finally:
+        console.quiet = before
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from mobilebert_export.console import Progress, quiet
+from mobilebert_export.console import Progress, quiet, training_bar
 
 if TYPE_CHECKING:
     from android_bench.gate.verdict import Limits, Verdict
@@ -100,6 +100,7 @@ def train(
     seed: int = 0,
     threads: int = 2,
     force: bool = False,
+    bar: bool = False,
 ) -> TrainingResult:
     """Train a text matcher on labelled pairs.
 
@@ -119,6 +120,7 @@ def train(
         seed: of initial weights, order and dropout.
         threads: CPU threads.
         force: replace a finished model.
+        bar: show a progress bar and development figures on stdout.
 
     Raises:
         UserError: an option, the data or the folder does not fit.
@@ -128,23 +130,24 @@ def train(
     from mobilebert_models import MatcherSettings
     from mobilebert_training.finetuning.matcher_training import train_matcher
 
-    model = train_matcher(
-        Path(data),
-        Path(out),
-        arch=arch,
-        train_set=train_set,  # type: ignore[arg-type]
-        init=None if init is None else Path(init),
-        group=group,
-        max_pairs=max_pairs,
-        seed=seed,
-        threads=threads,
-        force=force,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        patience=patience,
-        dtype=dtype,
-    )
+    with training_bar(shown=bar):
+        model = train_matcher(
+            Path(data),
+            Path(out),
+            arch=arch,
+            train_set=train_set,  # type: ignore[arg-type]
+            init=None if init is None else Path(init),
+            group=group,
+            max_pairs=max_pairs,
+            seed=seed,
+            threads=threads,
+            force=force,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            patience=patience,
+            dtype=dtype,
+        )
     record = json.loads((Path(out) / "finetune.json").read_text(encoding="utf-8"))
     return TrainingResult(model, MatcherSettings.load(model), record)
 
@@ -162,6 +165,7 @@ def distill(
     seed: int = 0,
     threads: int = 2,
     force: bool = False,
+    bar: bool = False,
     progress: Progress = quiet,
 ) -> DistillationResult:
     """Teach a small student what fine-tuned teachers know.
@@ -178,6 +182,7 @@ def distill(
         seed: of initial weights and mining.
         threads: CPU threads.
         force: replace a finished model.
+        bar: as for `train`.
         progress: called with what is being done.
 
     Raises:
@@ -200,7 +205,8 @@ def distill(
         threads=threads,
         force=force,
     )
-    return carry_out(config, progress)
+    with training_bar(shown=bar):
+        return carry_out(config, progress)
 
 
 def calibrate(
@@ -271,6 +277,7 @@ def ship(
     quant: str = "int8",
     threads: int = 2,
     quick: bool = False,
+    bar: bool = False,
     progress: Progress = quiet,
 ) -> ShipResult:
     """Make matchers for your own pairs: trained, calibrated, exported, verified and measured.
@@ -286,6 +293,7 @@ def ship(
         quant: quantisation of the artefacts, as for `export`.
         threads: CPU threads.
         quick: a few steps of everything, to check that it runs; the result is useless.
+        bar: as for `train`.
         progress: as for `export`.
 
     Raises:
@@ -296,9 +304,9 @@ def ship(
     from mobilebert_export.shipping.ship import ship as carry_out
 
     names = (matcher,) if isinstance(matcher, str) else tuple(matcher)
-    return carry_out(
-        ShipConfig(Path(data), Path(out), names, teachers, debias, quant, threads, quick), progress
-    )
+    config = ShipConfig(Path(data), Path(out), names, teachers, debias, quant, threads, quick)
+    with training_bar(shown=bar):
+        return carry_out(config, progress)
 
 
 def gate(

@@ -29,9 +29,8 @@ def artefact_card(model: LoadedModel, recipe: Recipe, buckets: tuple[Bucket, ...
         ModelError: the tokenizer can't be described.
     """
     config, task, seq_len = model.config, model.task, buckets[-1].seq_len
-    longest = min(config.max_tokens, model.tokenizer.max_length or config.max_tokens)
-    if not SHORTEST <= seq_len <= longest:
-        raise OptionError(f"--seq-len {seq_len}: this model takes {SHORTEST} to {longest}")
+    if not SHORTEST <= seq_len <= model.longest:
+        raise OptionError(f"--seq-len {seq_len}: this model takes {SHORTEST} to {model.longest}")
     return ArtefactCard(
         target=recipe.target,
         quant=recipe.quant,

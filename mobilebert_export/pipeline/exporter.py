@@ -61,7 +61,7 @@ class ExportResult:
 
 
 def export(request: ExportRequest, progress: Progress = quiet) -> ExportResult:
-    """Carry out a request.
+    """Resolve a request into a plan, reading and checking all that it names, and carry the plan out.
 
     Args:
         request: what is asked for.
@@ -74,13 +74,13 @@ def export(request: ExportRequest, progress: Progress = quiet) -> ExportResult:
             it was.
     """
     check_output(request.out, force=request.force)
-    buckets, asked = request.card_buckets(), request.recipe()
+    asked = request.recipe()
     progress("Load the PyTorch model")
     given = None
     if request.calibration is not None:
         given = read_text_pairs(request.calibration, request.text_a, request.text_b)
     model = load_model(request.model, task=request.task, texts=request.texts, positive=request.positive)
-    card = artefact_card(model, asked, buckets)
+    card = artefact_card(model, asked, request.card_buckets(model.longest))
     goal = read_goal(request.pairs, request.max_accuracy_drop, card)
     recipes, left_out = recipes_of(model.network, asked, budget=goal is not None)
     calibration = None

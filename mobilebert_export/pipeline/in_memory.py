@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from mobilebert_export.console import silenced
 from mobilebert_runtime.errors import ModelError
 
 if TYPE_CHECKING:
@@ -43,40 +44,38 @@ def model_directory(model: Model, tokenizer: object = None) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as scratch:
         # An artefact says what it was made from by the folder's name.
         folder = Path(scratch) / type(model).__name__
-        _save(model, tokenizer, folder)
+        with silenced():
+            _save(model, tokenizer, folder)
         yield str(folder)
 
 
 def _save(model: nn.Module, tokenizer: object, folder: Path) -> None:
-    import torch
-
     from mobilebert_models import EncoderConfig, MatcherSettings, save_pretrained
 
     kind = type(model).__name__
-    with torch.no_grad():
-        if type(model).__module__.startswith("sentence_transformers."):
-            if tokenizer is not None:
-                raise ModelError(f"tokenizer: a {kind} has its own; leave it out")
-            model.save(str(folder))  # type: ignore[operator]
-            return
-        if tokenizer is None:
-            raise ModelError(f"{kind}: give its tokenizer too: tokenizer=…, an object or a directory")
-        if hasattr(model, "save_pretrained"):
-            cast("_Saves", model).save_pretrained(str(folder))
-            _save_tokenizer(tokenizer, folder)
-            return
-        if not isinstance(getattr(model, "config", None), EncoderConfig):
-            raise ModelError(
-                f"{kind}: neither a network of mobilebert_models nor a model of transformers or "
-                "sentence-transformers"
-            )
-        source = folder.with_name("tokenizer")
-        if isinstance(tokenizer, str | Path):
-            source = Path(tokenizer)
-        else:
-            _save_tokenizer(tokenizer, source)
-        settings = MatcherSettings.load(source) if (source / "matcher.json").is_file() else None
-        save_pretrained(model, folder, tokenizer_from=source, settings=settings)
+    if type(model).__module__.startswith("sentence_transformers."):
+        if tokenizer is not None:
+            raise ModelError(f"tokenizer: a {kind} has its own; leave it out")
+        model.save(str(folder), create_model_card=False)  # type: ignore[operator]
+        return
+    if tokenizer is None:
+        raise ModelError(f"{kind}: give its tokenizer too: tokenizer=…, an object or a directory")
+    source = Path(tokenizer) if isinstance(tokenizer, str | Path) else None
+    settings = MatcherSettings.load(source) if source and (source / "matcher.json").is_file() else None
+    if hasattr(model, "save_pretrained"):
+        cast("_Saves", model).save_pretrained(str(folder))
+        _save_tokenizer(tokenizer, folder)
+        if settings:
+            settings.save(folder)
+        return
+    if not isinstance(getattr(model, "config", None), EncoderConfig):
+        raise ModelError(
+            f"{kind}: neither a network of mobilebert_models nor a model of transformers or "
+            "sentence-transformers"
+        )
+    save_pretrained(model, folder, tokenizer_from=source, settings=settings)
+    if source is None:
+        _save_tokenizer(tokenizer, folder)
 
 
 def _save_tokenizer(tokenizer: object, folder: Path) -> None:

@@ -41,6 +41,11 @@ class LoadedModel:
         """The encoder's config."""
         return cast("EncoderConfig", self.network.config)
 
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest input that network and tokenizer take."""
+        return min(self.config.max_tokens, self.tokenizer.max_length or self.config.max_tokens)
+
 
 def load_model(
     name: str, *, task: str | None = None, texts: int | None = None, positive: str | None = None

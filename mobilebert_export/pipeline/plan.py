@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mobilebert_export.pipeline.loading import LoadedModel
 from mobilebert_export.pipeline.recipe_choice import Rejected
@@ -15,9 +14,6 @@ from mobilebert_export.verification.network_outputs import Encoded, Text
 from mobilebert_quantize.recipes import Recipe
 from mobilebert_runtime.card import ArtefactCard
 from mobilebert_runtime.tokenizer import Pair
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from typing import Annotated
 
 from mobilebert_export.console import Progress, quiet
 from mobilebert_export.pipeline.export_request import ExportRequest
-from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.errors import DataError, OptionError
 
 # The shipped matchers that are fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
 OPEN = ("matcher-open-m", "matcher-open-s")
 # Of one file of pairs this share, and at most so many, are development pairs.
 DEV_SHARE, DEV_PAIRS = 0.2, 1000
+FEWEST = 2  # pairs of a label: one to learn from, one to choose the threshold by
 ROUNDED_ON, MAX_TOKENS = 400, 128  # pairs, and tokens of each, whose activations say how weights are rounded
 
 
@@ -45,9 +46,9 @@ class ShippedMatcher:
     name: str
     model: Path  # directory of the PyTorch model
     artefact: Path
-    # Records of both on test.tsv; None where there is none.
-    model_record: Path | None
-    artefact_record: Path | None
+    # Figures of both on test.tsv, or where there is none on dev.tsv, which chose the threshold.
+    model_record: Path
+    artefact_record: Path
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
         if distilled and not teacher.is_dir():
             progress(f"teacher {seed}: fine-tune")
             train_matcher(data, teacher.parent, seed=seed, threads=config.threads, epochs=epochs)
+    made = []
     for name, request in exports.items():
         if name in OPEN:
             if not Path(request.model).is_dir():
@@ -93,10 +95,8 @@ def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
         if not request.out.is_dir():
             progress(f"  {name}: export")
             export(request, progress)
-    test = data / "test.tsv"
-    return ShipResult(
-        tuple(_measured(name, request, config, test, progress) for name, request in exports.items())
-    )
+        made.append(_measured(name, request, config, data, progress))
+    return ShipResult(tuple(made))
 
 
 def _distill(
@@ -127,21 +127,36 @@ def _distill(
 
 
 def _measured(
-    name: str, request: ExportRequest, config: ShipConfig, test: Path, progress: Progress
+    name: str, request: ExportRequest, config: ShipConfig, data: Path, progress: Progress
 ) -> ShippedMatcher:
-    """A matcher and its artefact, measured on test.tsv where there is one."""
+    """A matcher and its artefact, measured on test.tsv, or dev.tsv where there is none."""
     from mobilebert_export.evaluation.scoring import evaluate
     from mobilebert_runtime.files import write_json
 
     model, artefact = Path(request.model), request.out
+    part = "test" if (data / "test.tsv").is_file() else "dev"
     records = config.out / f"{name}.json", config.out / f"{artefact.name}.json"
     for subject, record in zip((model, artefact), records, strict=True):
-        if test.is_file() and not record.is_file():
-            progress(f"{record.stem}: measure on {test.name}")
-            found = evaluate(str(subject), test, test.with_name("train.tsv"), threads=config.threads)
-            write_json(record, found.to_json())
-    of_model, of_artefact = (record if record.is_file() else None for record in records)
-    return ShippedMatcher(name, model, artefact, of_model, of_artefact)
+        if not record.is_file():
+            progress(f"{record.stem}: measure on {part}.tsv")
+            found = evaluate(subject, data / f"{part}.tsv", data / "train.tsv", threads=config.threads)
+            write_json(record, {"part": part, **found.to_json()})
+    progress(f"  {summary(artefact, records[1])}")
+    return ShippedMatcher(name, model, artefact, *records)
+
+
+def summary(artefact: Path, record: Path) -> str:
+    """Where an artefact and its figures are, and the figures that matter most."""
+    import json
+
+    found = json.loads(record.read_text(encoding="utf-8"))
+    figures = ", ".join(
+        f"{name} {found[key]:.3f}"
+        for name, key in (("accuracy", "accuracy"), ("F1", "f1"), ("AUC", "auc"))
+        if found[key] is not None
+    )
+    where = f"on {found['pairs']:,} {found['part']} pairs"
+    return f"{artefact}: {figures} {where}; all figures in {record}"
 
 
 def keep_four_bits(trained: Path, name: str, train: Path) -> None:
@@ -169,8 +184,10 @@ def keep_four_bits(trained: Path, name: str, train: Path) -> None:
 def split_file(path: Path, folder: Path) -> Path:
     """Write one file of labelled pairs as `folder`/train.tsv and dev.tsv, apart by a fixed seed; the folder.
 
+    Both parts have the labels in the file's proportion, and each label at least once.
+
     Raises:
-        DataError: the file is damaged, or has one class only.
+        DataError: the file is damaged, has one class only, or a class of fewer than `FEWEST` pairs.
     """
     import numpy as np
 
@@ -180,9 +197,19 @@ def split_file(path: Path, folder: Path) -> Path:
     pairs, labels = read_labelled(path)
     require_two_classes(labels, str(path))
     order = np.random.default_rng(0).permutation(len(pairs))
-    kept_back = min(DEV_PAIRS, max(1, round(DEV_SHARE * len(pairs))))
+    share = min(DEV_SHARE, DEV_PAIRS / len(pairs))
+    dev: list[int] = []
+    for label in np.unique(labels):
+        rows = order[labels[order] == label]
+        if len(rows) < FEWEST:
+            raise DataError(
+                f"{path}: {len(rows)} of {len(pairs):,} pairs have the label {label}; "
+                f"give at least {FEWEST} of each label, or a folder with train.tsv and dev.tsv"
+            )
+        dev += rows[: max(1, round(share * len(rows)))].tolist()
+    train = np.setdiff1d(order, dev)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in (("dev", order[:kept_back]), ("train", order[kept_back:])):
+    for name, rows in (("dev", np.array(dev)), ("train", train)):
         lines = ["label\ttext_a\ttext_b"]
         for row in np.sort(rows):
             # A line is a pair: what breaks one inside a text is a space.

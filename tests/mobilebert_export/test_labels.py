@@ -61,7 +61,8 @@ def probabilities_of(folder, name):
 
 def card_of(folder, positive=None):
     request = ExportRequest(out=folder / "out", model=str(folder), seq_len=64)
-    return artefact_card(load_model(str(folder), positive=positive), request.recipe(), request.card_buckets())
+    model = load_model(str(folder), positive=positive)
+    return artefact_card(model, request.recipe(), request.card_buckets(model.longest))
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,12 @@ def test_a_network_of_ours_in_memory_is_exported_as_its_directory_is(tmp_path):
     made = json.loads((tmp_path / "found" / "recipe.json").read_text())["model"]
     assert made["name"] == "PairClassifier"
     assert mb.verify(tmp_path / "found", network, tokenizer=directory).passed
+    # A tokenizer of transformers does as well as a directory; it brings no decision settings.
+    import transformers
+
+    tokenizer = transformers.BertTokenizerFast(tokenizer_file=str(directory / "tokenizer.json"))
+    with pytest.raises(mb.UserError, match="--positive"):
+        mb.export(network, tmp_path / "none", **SMALL, tokenizer=tokenizer)
     with pytest.raises(mb.UserError, match="give its tokenizer"):
         mb.export(network, tmp_path / "none", **SMALL)
     assert not (tmp_path / "none").exists()
@@ -104,6 +110,9 @@ def test_a_transformers_model_in_memory_is_exported_as_its_directory_is(tmp_path
     tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
     expected = scores_of(directory, tmp_path / "expected")
     np.testing.assert_array_equal(scores_of(network, tmp_path / "found", tokenizer=tokenizer), expected)
+    (directory / "matcher.json").write_text('{"threshold": 0.25, "labels": ["different", "duplicate"]}')
+    mb.export(network, tmp_path / "settled", **SMALL, tokenizer=directory)
+    assert mb.load(tmp_path / "settled").card.threshold == 0.25
 
 
 def test_a_sentence_transformer_in_memory_is_exported_with_its_own_tokenizer(tmp_path):
@@ -134,9 +143,10 @@ def test_a_wrong_option_is_the_commands_error_and_leaves_nothing(tmp_path, optio
     assert not any(tmp_path.iterdir())
 
 
-def test_training_calibrating_and_evaluating(tmp_path, toys):
+def test_training_calibrating_and_evaluating(tmp_path, toys, capfd):
     trained = mb.train(toys, tmp_path / "run", arch="bert-tiny", epochs=1, threads=1)
-    assert trained.record["dev"] or trained.record
+    assert capfd.readouterr() == ("", "")
+    assert trained.record["evaluations"][-1]["dev_accuracy"] >= 0
     assert trained.settings == mb.MatcherSettings.load(trained.model)
     with pytest.raises(mb.UserError, match="force"):
         mb.calibrate(trained.model, toys)
@@ -179,3 +189,14 @@ def test_the_page_of_the_library_runs_as_it_stands(tmp_path, toys, monkeypatch, 
     assert re.fullmatch(r"tflite-none 1\.0|tflite-none 0\.99\d*", lines[1])
     assert re.fullmatch(r"\[[01]\.\d*\]", lines[2])
     assert Path("artefacts/mine/io.json").is_file()
+
+
+def test_the_commands_progress_has_a_line_for_each_step_and_remark(capfd):
+    from mobilebert_export.console import shown_steps
+
+    with shown_steps() as progress:
+        for line in ("Load", "matcher-s: mining", "matcher-s: 5% labelled", "  a remark", "Report"):
+            progress(line)
+    lines = capfd.readouterr().err.splitlines()
+    said = [re.sub(r" \d+\.\d s$", "", line) for line in lines]
+    assert said == ["✓ Load", "✓ matcher-s: 5% labelled", "a remark", "✓ Report"]

@@ -22,7 +22,7 @@ def run(config: DistillationConfig, **columns: str | None) -> None:
         known_columns(config.data, ColumnNames(**columns), config.out / "data") as data,
         Console(stderr=True).status("") as status,
     ):
-        library.distill(**vars(config) | {"data": data}, progress=status.update)
+        library.distill(**vars(config) | {"data": data}, bar=True, progress=status.update)
 
 
 distill = command_from(

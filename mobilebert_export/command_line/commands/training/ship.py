@@ -22,7 +22,7 @@ def run(config: ShipConfig, **columns: str | None) -> None:
 
     names = ColumnNames(**columns)
     with known_columns(config.data, names, config.out / "named") as data, shown_steps() as progress:
-        library.ship(**vars(config) | {"data": data}, progress=progress)
+        library.ship(**vars(config) | {"data": data}, bar=True, progress=progress)
 
 
 ship = command_from(

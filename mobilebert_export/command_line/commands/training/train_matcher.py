@@ -74,4 +74,5 @@ def train_matcher(
             seed=seed,
             threads=threads,
             force=force,
+            bar=True,
         )
