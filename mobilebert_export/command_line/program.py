@@ -157,7 +157,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _program(
-    version: Annotated[  # noqa: ARG001 (its callback reads it)
+    version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:

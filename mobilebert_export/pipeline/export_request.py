@@ -53,7 +53,10 @@ class ExportRequest:
         str | None,
         "Oldest TFLite that has to read the file, 2.14 or 2.18; default: that of the fastest file.",
     ] = None
-    seq_len: Annotated[int, "Tokens; longer pairs are truncated, shorter ones padded."] = 128
+    seq_len: Annotated[
+        int | None,
+        "Tokens; longer pairs are truncated, shorter ones padded; default: 128, or what the model takes.",
+    ] = None
     buckets: Annotated[
         tuple[int, ...] | None,
         "Sequence lengths up to --seq-len; a pair runs in the smallest that holds it. [16,32,64,128]",
@@ -133,7 +136,7 @@ class ExportRequest:
             )
         if len(self.buckets) > MOST_BUCKETS:
             raise OptionError(f"--buckets: {len(self.buckets)} lengths; at most {MOST_BUCKETS} fit in a file")
-        if self.buckets[-1] != self.seq_len:
+        if self.seq_len is not None and self.buckets[-1] != self.seq_len:
             raise OptionError(f"--buckets {given}: the last must be --seq-len, {self.seq_len}")
 
     def _for_runtime(self, recipe: Recipe) -> Recipe:
@@ -149,11 +152,16 @@ class ExportRequest:
             )
         return for_oldest_runtimes(recipe) if version == TFLITE_VERSIONS[0] else recipe
 
-    def card_buckets(self) -> tuple[Bucket, ...]:
-        """The sequence lengths in ascending order; only a .tflite file has a signature for each."""
+    def card_buckets(self, longest: int) -> tuple[Bucket, ...]:
+        """The sequence lengths in ascending order; only a .tflite file has a signature for each.
+
+        Args:
+            longest: what the model takes.
+        """
         lengths = self.buckets
         if lengths is None:
-            lengths = (*(length for length in DEFAULT_BUCKETS if length < self.seq_len), self.seq_len)
+            most = self.seq_len or min(DEFAULT_BUCKETS[-1], longest)
+            lengths = (*(length for length in DEFAULT_BUCKETS if length < most), most)
         return tuple(
             Bucket(length, f"seq_{length}" if self.target == "tflite" else None) for length in lengths
         )

@@ -116,7 +116,7 @@ def read_inputs(request: ExportRequest, asked: Recipe) -> ExportInputs:
     encoded = None
     if asked.needs_calibration:
         texts = calibration_texts(given, card)
-        encoded = encode_calibration(texts, model.tokenizer, request.seq_len, card.inputs)
+        encoded = encode_calibration(texts, model.tokenizer, card.seq_len, card.inputs)
     return ExportInputs(asked, recipes, left_out, model, card, encoded, labelled)
 
 
@@ -157,7 +157,7 @@ def rewrite_network(request: ExportRequest, inputs: ExportInputs, console: Conso
     if request.simplify:
         with step(console, "Rewrite exactly"):
             texts = samples.verification_texts(inputs.card.task, inputs.card.texts)[:PROOF_PAIRS]
-            proof = network_inputs(texts, inputs.model.tokenizer, request.seq_len, inputs.card.inputs)
+            proof = network_inputs(texts, inputs.model.tokenizer, inputs.card.seq_len, inputs.card.inputs)
             done = rewrite(lowered, inputs.asked, proof, inputs.calibration)
     # An accuracy budget puts products back to float, which then need the weights as they were trained.
     if inputs.asked.weights == "int8" and inputs.calibration is not None and inputs.labelled is None:

@@ -173,13 +173,15 @@ def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) ->
     """
     config, task = model.network.config, model.task
     longest = min(config.max_tokens, model.tokenizer.max_length or config.max_tokens)
-    if not SHORTEST <= request.seq_len <= longest:
-        raise OptionError(f"--seq-len {request.seq_len}: this model takes {SHORTEST} to {longest}")
+    buckets = request.card_buckets(longest)
+    seq_len = buckets[-1].seq_len
+    if not SHORTEST <= seq_len <= longest:
+        raise OptionError(f"--seq-len {seq_len}: this model takes {SHORTEST} to {longest}")
     return ArtefactCard(
         target=recipe.target,
         quant=recipe.quant,
         model_file=MODEL_FILES[recipe.target],
-        buckets=request.card_buckets(),
+        buckets=buckets,
         labels=task.labels,
         attention_mask_value=config.attention_mask_value,
         minimum_runtime=recipe.minimum_runtime,
@@ -192,7 +194,7 @@ def artefact_card(request: ExportRequest, model: LoadedModel, recipe: Recipe) ->
         ),
         embedding=_embedding(model),
         # A third of a window is read again in the next, as in BERT's own reading of SQuAD (128 of 384).
-        stride=request.seq_len // 3 if task.name == QUESTION_ANSWERING else None,
+        stride=seq_len // 3 if task.name == QUESTION_ANSWERING else None,
         **_decision(task),
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mobilebert_export.pipeline.export_request import ExportRequest
-from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 OPEN = ("matcher-open-m", "matcher-open-s")
 # Of one file of pairs this share, and at most so many, are development pairs.
 DEV_SHARE, DEV_PAIRS = 0.2, 1000
+FEWEST = 2  # pairs of a label: one to learn from, one to choose the threshold by
 ROUNDED_ON, MAX_TOKENS = 400, 128  # pairs, and tokens of each, whose activations say how weights are rounded
 
 
@@ -93,12 +94,15 @@ def ship(config: ShipConfig, console: Console) -> None:
             start = str(folder / "model")
         if not request.out.is_dir():
             export(request, progress_console())
-        test = data / "test.tsv"
+        # Where no pairs are kept for a test, the development pairs, which chose the threshold, say something.
+        part = "test" if (data / "test.tsv").is_file() else "dev"
         for subject in (Path(request.model), request.out):
             record = config.out / f"{subject.parent.name if subject.name == 'model' else subject.name}.json"
-            if test.is_file() and not record.is_file():
-                train = data / "train.tsv"
-                write_json(record, evaluate_matcher(str(subject), test, train, threads=config.threads))
+            if not record.is_file():
+                pairs, train = data / f"{part}.tsv", data / "train.tsv"
+                found = evaluate_matcher(str(subject), pairs, train, threads=config.threads)
+                write_json(record, {"part": part, **found})
+        console.print(summary(request.out, record), highlight=False, soft_wrap=True)
 
 
 def keep_four_bits(trained: Path, name: str, train: Path) -> None:
@@ -123,11 +127,27 @@ def keep_four_bits(trained: Path, name: str, train: Path) -> None:
     save_pretrained(round_as(origin, model, text), trained, tokenizer_from=trained, settings=settings)
 
 
+def summary(artefact: Path, record: Path) -> str:
+    """Where an artefact and its figures are, and the figures that matter most."""
+    import json
+
+    found = json.loads(record.read_text(encoding="utf-8"))
+    figures = ", ".join(
+        f"{name} {found[key]:.3f}"
+        for name, key in (("accuracy", "accuracy"), ("F1", "f1"), ("AUC", "auc"))
+        if found[key] is not None
+    )
+    where = f"on {found['pairs']:,} {found['part']} pairs"
+    return f"{artefact}: {figures} {where}; all figures in {record}"
+
+
 def split_file(path: Path, folder: Path) -> Path:
     """Write one file of labelled pairs as `folder`/train.tsv and dev.tsv, apart by a fixed seed; the folder.
 
+    Both parts have the labels in the file's proportion, and each label at least once.
+
     Raises:
-        DataError: the file is damaged, or has one class only.
+        DataError: the file is damaged, has one class only, or a class of fewer than `FEWEST` pairs.
     """
     import numpy as np
 
@@ -137,9 +157,19 @@ def split_file(path: Path, folder: Path) -> Path:
     pairs, labels = read_labelled(path)
     require_two_classes(labels, str(path))
     order = np.random.default_rng(0).permutation(len(pairs))
-    kept_back = min(DEV_PAIRS, max(1, round(DEV_SHARE * len(pairs))))
+    share = min(DEV_SHARE, DEV_PAIRS / len(pairs))
+    dev: list[int] = []
+    for label in np.unique(labels):
+        rows = order[labels[order] == label]
+        if len(rows) < FEWEST:
+            raise DataError(
+                f"{path}: {len(rows)} of {len(pairs):,} pairs have the label {label}; give at least {FEWEST} of "
+                "each label, or a folder with train.tsv and dev.tsv"
+            )
+        dev += rows[: max(1, round(share * len(rows)))].tolist()
+    train = np.setdiff1d(order, dev)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in (("dev", order[:kept_back]), ("train", order[kept_back:])):
+    for name, rows in (("dev", np.array(dev)), ("train", train)):
         lines = ["label\ttext_a\ttext_b"]
         for row in np.sort(rows):
             # A line is a pair: what breaks one inside a text is a space.

@@ -165,7 +165,7 @@ def test_cards_name_the_buckets():
 
 def test_the_default_buckets_end_in_the_sequence_length(tmp_path):
     def lengths(seq_len):
-        return tuple(one.seq_len for one in ExportRequest(out=tmp_path, seq_len=seq_len).card_buckets())
+        return tuple(one.seq_len for one in ExportRequest(out=tmp_path, seq_len=seq_len).card_buckets(512))
 
     assert lengths(128) == DEFAULT_BUCKETS
     assert lengths(50) == (16, 32, 50)
