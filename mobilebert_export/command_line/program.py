@@ -32,6 +32,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "run": "Do what an artefact is for, whatever its task, on texts, a file or standard input.",
         "search": "Find the texts of a file that mean the same as a question.",
         "match": "Score one pair, or a TSV file of pairs, with an artefact.",
+        "push": "Upload an artefact to the Hugging Face hub, with a model card.",
     },
     "training": {
         "train-matcher": "Train a text matcher of any architecture on labelled pairs.",

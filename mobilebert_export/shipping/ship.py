@@ -163,8 +163,8 @@ def split_file(path: Path, folder: Path) -> Path:
         rows = order[labels[order] == label]
         if len(rows) < FEWEST:
             raise DataError(
-                f"{path}: {len(rows)} of {len(pairs):,} pairs have the label {label}; give at least {FEWEST} of "
-                "each label, or a folder with train.tsv and dev.tsv"
+                f"{path}: {len(rows)} of {len(pairs):,} pairs have the label {label}; "
+                f"give at least {FEWEST} of each label, or a folder with train.tsv and dev.tsv"
             )
         dev += rows[: max(1, round(share * len(rows)))].tolist()
     train = np.setdiff1d(order, dev)

@@ -1,4 +1,4 @@
-"""Tables as Excel and pandas write them: read as they are meant, or refused in one line that says what to do."""
+"""Tables as Excel and pandas write them: read as meant, or refused in one line that says what to do."""
 
 import csv
 
@@ -88,5 +88,5 @@ def test_what_is_not_read_says_what_to_do(tmp_path):
     with pytest.raises(DataError, match=r"line 2 .*iconv -f WINDOWS-1252 -t UTF-8"):
         read_pairs(old)
     old.write_bytes("größe,text_a,text_b\n1,a,b\n".encode("cp1252"))
-    with pytest.raises(DataError, match="line 1 is not UTF-8.*iconv -f WINDOWS-1252 -t UTF-8"):
+    with pytest.raises(DataError, match=r"line 1 is not UTF-8.*iconv -f WINDOWS-1252 -t UTF-8"):
         read_pairs(old)

@@ -371,8 +371,8 @@ def _refuse_quoted(path: Path) -> None:
                 first = first or number
     if first:
         raise DataError(
-            f"{path}: line {first}: fields are quoted as in CSV, which .tsv does not know; rename it to .csv, "
-            "or write it without quoting"
+            f"{path}: line {first}: fields are quoted as in CSV, which .tsv does not know; "
+            "rename it to .csv, or write it without quoting"
         )
 
 

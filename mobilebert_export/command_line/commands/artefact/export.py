@@ -1,11 +1,16 @@
 """`mobilebert export`: a model directory becomes a verified artefact folder."""
 
+import sys
+from typing import Annotated
+
+from typer import Option
+
 from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line.config_command import command_from
 from mobilebert_export.pipeline.export_request import ExportRequest
 
 
-def run(request: ExportRequest) -> None:
+def run(request: ExportRequest, push: str | None = None) -> None:
     """Write a verified TFLite or ONNX artefact folder.
 
     The artefact is run on real padded pairs in its own runtime and compared with the PyTorch model; beyond
@@ -16,6 +21,10 @@ def run(request: ExportRequest) -> None:
     from mobilebert_export.pipeline.exporter import export as write_artefact
 
     print_summary(write_artefact(request, progress_console()), request.out)
+    if push is not None:
+        from mobilebert_export.shipping.push import push as upload
+
+        sys.stdout.write(upload(request.out, push) + "\n")
 
 
 # Headings of `mobilebert export --help`; what most exports need comes before them.
@@ -30,7 +39,8 @@ PANELS = {
 export = command_from(
     ExportRequest,
     run,
-    panels=PANELS,
+    {"push": Annotated[str | None, Option(help="OWNER/NAME: upload the artefact to the Hugging Face hub.")]},
+    PANELS,
     out=opt.ARTEFACT_FOLDER,
     model=opt.MODEL,
     task=opt.TASKS,
