@@ -107,6 +107,7 @@ def model_card(repository: str, card: ArtefactCard, report: dict[str, Any], lice
         tags=[card.target, "litert" if card.target == "tflite" else "onnxruntime", card.quant, card.task],
     )
     name, call = CLASSES[card.task]
+    file_format = "TFLite" if card.target == "tflite" else "ONNX"
     verified = report["verification"]
     made_of = report["model"]
     megabytes = report["bytes"]["model"] / 1e6
@@ -128,7 +129,7 @@ def model_card(repository: str, card: ArtefactCard, report: dict[str, Any], lice
 
 # {repository.split("/")[1]}
 
-A model for {card.task} as one verified {"TFLite" if card.target == "tflite" else "ONNX"} file, made by mobilebert-export.
+A model for {card.task} as one verified {file_format} file, made by mobilebert-export.
 It runs without torch and transformers.
 
 ```python

@@ -36,10 +36,11 @@ PANELS = {
     "Verification and latency": ("verify_pairs", "atol", "measure", "threads"),
     "File": ("minimum_runtime", "opset", "sign"),
 }
+PUSH_HELP = "OWNER/NAME: upload the artefact to the Hugging Face hub."
 export = command_from(
     ExportRequest,
     run,
-    {"push": Annotated[str | None, Option(help="OWNER/NAME: upload the artefact to the Hugging Face hub.")]},
+    {"push": Annotated[str | None, Option(help=PUSH_HELP, rich_help_panel="File")]},
     PANELS,
     out=opt.ARTEFACT_FOLDER,
     model=opt.MODEL,
