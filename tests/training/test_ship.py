@@ -200,5 +200,8 @@ def test_ship_fine_tunes_the_general_matcher_on_one_file(tmp_path):
     assert len(set(settings.length_shift["added"])) == 1
     scores = [open_scorer(str(one), 1).score(pairs[:8]) for one in (model, artefact)]
     np.testing.assert_allclose(*scores, atol=1e-4)
+    record = json.loads((out / "matcher-open-m-none.json").read_text())
+    assert (record["part"], record["pairs"]) == ("dev", 20)
+    assert (out / "matcher-open-m.json").is_file()
     before = open_scorer("matcher-open-m", 1).score(pairs[:8])
     assert np.abs(scores[0] - before).max() > 0.01
