@@ -61,7 +61,7 @@ def push(artefact: Path, repository: str, *, license_name: str | None = None, pr
         PushError: the hub refused, or can't be reached.
     """
     from huggingface_hub import HfApi
-    from huggingface_hub.utils import HfHubHTTPError, HFValidationError, validate_repo_id
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
 
     try:
         validate_repo_id(repository)
@@ -86,7 +86,7 @@ def push(artefact: Path, repository: str, *, license_name: str | None = None, pr
                 folder_path=folder,
                 commit_message=f"{card.quant} {card.target} by mobilebert-export",
             )
-        except (HfHubHTTPError, OSError) as error:
+        except Exception as error:  # of the hub, of HTTP, of the file system: they share no base class
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise PushError(
                 f"{repository}: {api.endpoint} did not take it ({reason}); sign in with `hf auth login`, "

@@ -153,6 +153,12 @@ def test_a_refusal_is_one_line(hub, artefact):
     assert "hf auth login" in done.stderr
 
 
+def test_a_hub_that_cannot_be_reached_is_one_line(hub, artefact):
+    hub.address = "http://127.0.0.1:9"  # nothing listens there
+    done = push(hub, artefact, REPOSITORY)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+
+
 @pytest.mark.parametrize("name", ["name", "a/b/c", "me/na me"])
 def test_a_name_that_is_no_repository_is_one_line(hub, artefact, name):
     done = push(hub, artefact, name)
