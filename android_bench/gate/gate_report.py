@@ -7,7 +7,7 @@ import numpy as np
 
 from android_bench.gate.verdict import Timing, Verdict
 from android_bench.measuring.latency_record import Record
-from android_bench.measuring.latency_report import bench_markdown, plot, pyplot, table, write_files
+from android_bench.measuring.latency_report import bench_markdown, made_at, plot, pyplot, table, write_files
 
 
 def write_gate(record: Record, verdict: Verdict, stem: Path, *, force: bool = False) -> list[Path]:
@@ -49,7 +49,7 @@ def self_test_markdown(result: dict[str, Any]) -> str:
         f"`{result['artefact']}` against itself, and against itself with {settings['slowdown']:.0%} of every "
         f"inference burnt on top; {settings['sessions']} + {settings['sessions']} sessions of "
         f"{settings['seconds']:g} s, {result['threads']} thread(s), {result['runtime']}. "
-        f"Commit {result['commit']}, {result['date']}. "
+        f"{made_at(result['commit'], result['date'])}. "
         f"Machine {machine['id']}: {machine['cpu']}, {machine['cores']} cores."
     )
     title = f"# Gate self-test: {'as expected' if result['as_expected'] else 'NOT as expected'}"

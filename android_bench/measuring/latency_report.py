@@ -76,6 +76,11 @@ def bench_rows(record: Record) -> list[tuple[str, ...]]:
     return rows
 
 
+def made_at(commit: str | None, date: str) -> str:
+    """The commit that was measured, where the program runs from a checkout, and the date."""
+    return f"Commit {commit}, {date}" if commit else f"Measured {date}"
+
+
 def bench_markdown(record: Record) -> str:
     """A page for people: the table, the model files' facts, the machine, what disturbed the run."""
     run, settings = record.comparison, record.comparison.settings
@@ -85,7 +90,7 @@ def bench_markdown(record: Record) -> str:
     how = (
         f"{settings['sessions']} interleaved sessions of {settings['seconds']:g} s, a process each, "
         f"{'/'.join(map(str, threads))} thread(s), {settings['mode']} inputs. "
-        f"Commit {record.commit}, {record.date}."
+        f"{made_at(record.commit, record.date)}."
     )
     legend = (
         "p50, p90 and p99 over all steady inferences; init and first are medians over sessions; × first is "

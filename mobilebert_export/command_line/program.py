@@ -33,6 +33,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "search": "Find the texts of a file that mean the same as a question.",
         "web": "Write a static site that runs artefacts in a browser, offline too; or show it here.",
         "match": "Score one pair, or a TSV file of pairs, with an artefact.",
+        "push": "Upload an artefact to the Hugging Face hub, with a model card.",
     },
     "training": {
         "train-matcher": "Train a text matcher of any architecture on labelled pairs.",
@@ -79,6 +80,8 @@ class CheckedCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Texts may begin with one dash: the program has no short options."""
+        if "--help" not in args:
+            extras.require(str(self.name))
         known = {flag for one in self.params for flag in (*one.opts, *one.secondary_opts)} | {"--help"}
         before = args[: args.index("--")] if "--" in args else args
         unknown = [word for word in before if word.startswith("--") and word.partition("=")[0] not in known]
@@ -87,7 +90,6 @@ class CheckedCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Check, then run."""
-        extras.require(str(self.name))
         flags = {str(one.name): one.opts[0] for one in self.params}
         options.check(self.callback, flags, ctx.params)  # type: ignore[arg-type]
         try:

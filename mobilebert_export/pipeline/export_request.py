@@ -165,7 +165,7 @@ class ExportRequest:
             raise OptionError(f"--layout {self.layout}: is of .onnx files; give --target onnx")
         if self.sign is not None:
             raise OptionError(f"--sign: an artefact is signed, and --layout {self.layout} makes none")
-        if len(self.card_buckets()) < 2:
+        if len(self.card_buckets(DEFAULT_BUCKETS[-1])) < 2:
             raise OptionError(
                 f"--layout {self.layout}: one sequence length makes a file of that length alone; "
                 "give more --buckets"

@@ -6,6 +6,7 @@ import pytest
 
 from tests.helpers import small_matcher
 from tests.helpers.documented_commands import ROOT, make_scratch, run
+from tests.helpers.notebooks import script
 from tests.helpers.toys import toy_pairs, write_pairs
 
 
@@ -15,7 +16,7 @@ def scratch(tmp_path_factory):
 
 
 def test_every_example_has_a_row_and_a_test():
-    names = {path.name for path in (ROOT / "examples").iterdir() if path.suffix in {".py", ".sh"}}
+    names = {path.name for path in (ROOT / "examples").iterdir() if path.suffix in {".py", ".sh", ".ipynb"}}
     table = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     tests = (ROOT / "tests" / "e2e" / "test_examples.py").read_text(encoding="utf-8")
     for name in names:
@@ -46,6 +47,43 @@ def test_train_on_your_pairs_leaves_a_matcher(scratch):
     for seed, (part, count) in enumerate({"train": 120, "dev": 24, "test": 24}.items()):
         write_pairs(scratch / "few" / f"{part}.tsv", *toy_pairs(count, seed))
     run("bash examples/train_on_your_pairs.sh few mine --quick --quant none", scratch)
+
+
+def test_a_notebook_has_no_outputs_and_what_it_runs_parses():
+    """Outputs would be figures of one machine, and make every change unreadable."""
+    for name in ("export_your_model.ipynb", "train_on_your_pairs.ipynb"):
+        found = json.loads((ROOT / "examples" / name).read_text(encoding="utf-8"))
+        assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
+        assert not any(cell.get("outputs") for cell in found["cells"])
+        compile(script(ROOT / "examples" / name, {}), name, "exec")
+
+
+@pytest.mark.slow
+def test_the_export_notebook_runs(scratch):
+    """The file that `examples/export_your_model.ipynb ` shows, on the small matcher."""
+    small = {"MODEL": repr(str(small_matcher.model_directory())), "OUT": repr("notebook-artefact")}
+    (scratch / "export.py").write_text(script(ROOT / "examples/export_your_model.ipynb", small))
+    lines = run("python export.py", scratch).splitlines()
+    assert lines[-1] == "figures 1"
+    assert (scratch / "notebook-artefact" / "io.json").is_file()
+
+
+@pytest.mark.slow
+def test_the_training_notebook_runs(scratch):
+    """The file that `examples/train_on_your_pairs.ipynb ` shows, on toy pairs and a tiny network."""
+    (scratch / "toy").mkdir()
+    for seed, (part, count) in enumerate({"train": 120, "dev": 24, "test": 24}.items()):
+        file = write_pairs(scratch / "toy" / f"{part}.tsv", *toy_pairs(count, seed))
+        file.write_text(file.read_text().replace("label\tsentence1\tsentence2", "label\ttext_a\ttext_b"))
+    tiny = {
+        "DATA": repr("toy"),
+        "ARCHITECTURE": repr("bert-tiny"),
+        "EPOCHS": "1",
+        "RUN": repr("notebook-run"),
+    }
+    (scratch / "train.py").write_text(script(ROOT / "examples/train_on_your_pairs.ipynb", tiny))
+    lines = run("python train.py", scratch).splitlines()
+    assert lines[-1] == "figures 3"
 
 
 def test_gate_in_ci_tries_again_and_passes_the_gates_answer_on(scratch):

@@ -191,7 +191,7 @@ def test_refused_outputs(tmp_path):
     with pytest.raises(DataError, match="is the input itself"):
         write(chosen, source, force=True)
     (tmp_path / "out.tsv").write_text("mine", encoding="utf-8")
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         write(chosen, tmp_path / "out.tsv")
     assert (tmp_path / "out.tsv").read_text(encoding="utf-8") == "mine"
 

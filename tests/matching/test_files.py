@@ -16,7 +16,7 @@ def test_an_output_is_whole_or_absent(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with replacing(out, force=False) as partial:
         partial.write_text("one")
-    with pytest.raises(OutputError, match="--force"), replacing(out, force=False):
+    with pytest.raises(OutputError, match="exists"), replacing(out, force=False):
         pass
     with replacing(out, force=True) as partial:
         partial.write_text("two")

@@ -75,7 +75,7 @@ def test_every_bad_row_is_counted_under_its_line(tsv):
     }
     assert len(table) + len(table.problems) == len(lines) - 1
     said = table.problems.describe()
-    assert "1 × not valid UTF-8: line 3 (byte 0xe9 at 6)" in said
+    assert any(one.startswith("1 × not valid UTF-8: line 3 (byte 0xe9 at 6)") for one in said)
     assert (
         "2 × wrong number of fields: line 5 (3 fields, the header has 4), line 6 (5 fields, the header has 4)"
         in said

@@ -32,7 +32,7 @@ def test_an_index_survives_its_folder(tmp_path, kind):
     assert read.vectors.dtype == kind
     query = vectors(1, seed=1)[0]
     assert read.nearest(query, 4) == made.nearest(query, 4)
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         made.save(tmp_path / "index")
     made.save(tmp_path / "index", force=True)
 

@@ -212,7 +212,7 @@ def test_command_records_accuracy_before_after_fit_and_after_recovery(teacher, t
     for name in ("fitted", "model"):
         config = load_pretrained(tmp_path / "out" / name).config
         assert (config.normalization_type, config.hidden_act) == ("no_norm", "relu")
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         command(**given, out=tmp_path / "out")
     with pytest.raises(OptionError, match="'rms' is unknown; expected one of nonorm"):
         command(**given, out=tmp_path / "other", norm="rms")

@@ -96,7 +96,7 @@ def test_words_that_are_neither_rare_nor_in_every_sentence_are_written(tmp_path)
     out = tmp_path / "words.tsv"
     words.main(out)
     assert read_words(out) == {"laptop": 100_000, "selfie": 1000}
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         words.main(out)
     words.main(out, force=True)
 
@@ -132,7 +132,7 @@ def test_a_trunk_gets_the_frequent_words_of_both_lists(folders, tmp_path):
     moved = tables[0][stays] - tables[1][[row[found[1][number]] for number in stays]]
     assert moved.abs().max() <= step / 2
     assert find_codes(tables[0]) is not None
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         other_words.main(out=out, size=ENTRIES, **asked)
 
 
@@ -165,7 +165,7 @@ def test_a_mean_is_one_in_every_weight_and_in_few_bits(folders, tmp_path):
         pairs = {*zip(ours.codes[:, group].tolist(), theirs.codes[:, group].tolist(), strict=True)}
         assert len(pairs) == len(theirs.codes[:, group].unique())
     assert (tmp_path / "out/vocab.txt").read_bytes() == (folders / "one/vocab.txt").read_bytes()
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         means.main(*names, tmp_path / "out", 0.5, folders)
 
 

@@ -66,7 +66,7 @@ def test_command_draws_attention_and_writes_its_numbers(directories, tmp_path):
     assert (record["teacher"], record["student"]) == ("teacher", "student")
     assert [row["layer"] for row in record["layers"]] == [1, 2]
     assert str(tmp_path) not in json.dumps(record)
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         attention.main(out=out, **directories, pair=PAIR, layers="1")
     with pytest.raises(OptionError, match="both models have layers 1 to 2"):
         attention.main(out=tmp_path / "b.png", **directories, pair=PAIR, layers="3")

@@ -94,7 +94,7 @@ def test_shapes_that_cannot_be_compared_are_refused(folders):
 
 def test_a_finished_model_is_not_replaced_unasked(folders, tmp_path):
     (tmp_path / "model").mkdir()
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         distill(config(folders, out=tmp_path))
     assert checked_recipe(config(folders, out=tmp_path, force=True))
 

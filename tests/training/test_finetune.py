@@ -156,7 +156,7 @@ def test_command_runs_a_grid_and_reports_dev_and_test(task, small, tmp_path):
     assert kept.num_labels == (1 if task == "sts-b" else 2)
     read = mobilebert_models.read_task(tmp_path / "out" / "model", task="text-classification", texts=2)
     assert read.activation == ("identity" if task == "sts-b" else "softmax")
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         command(**given)
 
 

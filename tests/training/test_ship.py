@@ -167,6 +167,26 @@ def test_one_file_is_split_into_the_same_two_parts_every_time(tmp_path):
         split_file(file, tmp_path / "one")
 
 
+@pytest.mark.parametrize("order", range(4))
+def test_both_parts_of_one_file_have_rare_labels_too(tmp_path, order):
+    """100 pairs, four of which match: by chance alone, most orders leave the development part without one."""
+    labels = np.random.default_rng(order).permutation([1] * 4 + [0] * 96)
+    rows = "".join(f"{label}\ta {n}\tb {n}\n" for n, label in enumerate(labels))
+    file = tmp_path / "rare.tsv"
+    file.write_text("label\ttext_a\ttext_b\n" + rows, encoding="utf-8")
+    folder = split_file(file, tmp_path / "data")
+    train, dev = (read_split(folder, name) for name in ("train", "dev"))
+    assert (len(train.pairs), train.labels.sum()) == (80, 3)
+    assert (len(dev.pairs), dev.labels.sum()) == (20, 1)
+
+
+def test_a_label_of_one_pair_can_not_be_split(tmp_path):
+    file = tmp_path / "rare.tsv"
+    file.write_text("label\ttext_a\ttext_b\n1\ta\tb\n" + "0\tc\td\n" * 9, encoding="utf-8")
+    with pytest.raises(DataError, match="1 of 10 pairs have the label 1; give at least 2 of each label"):
+        split_file(file, tmp_path / "data")
+
+
 @pytest.mark.slow
 def test_ship_fine_tunes_the_general_matcher_on_one_file(tmp_path):
     pairs, labels = biased_pairs(100)
@@ -180,5 +200,8 @@ def test_ship_fine_tunes_the_general_matcher_on_one_file(tmp_path):
     assert len(set(settings.length_shift["added"])) == 1
     scores = [open_scorer(str(one), 1).score(pairs[:8]) for one in (model, artefact)]
     np.testing.assert_allclose(*scores, atol=1e-4)
+    record = json.loads((out / "matcher-open-m-none.json").read_text())
+    assert (record["part"], record["pairs"]) == ("dev", 20)
+    assert (out / "matcher-open-m.json").is_file()
     before = open_scorer("matcher-open-m", 1).score(pairs[:8])
     assert np.abs(scores[0] - before).max() > 0.01

@@ -80,7 +80,7 @@ def test_command_and_its_errors(tmp_path):
         train_vocabulary([], "sentencepiece", 60, tmp_path / "b")
     with pytest.raises(DataError, match="not 30000"):
         train_vocabulary(text(5), "wordpiece", 30_000, tmp_path / "b")
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="exists"):
         train_vocabulary(text(5), "sentencepiece", 60, tmp_path / "v")
     assert not (tmp_path / "b").exists()
     assert not list(tmp_path.glob(".*"))

@@ -71,7 +71,8 @@ class Problems:
         for reason, lines in self.lines.items():
             named = [p for p in self.examples if p.reason == reason][:5]
             where = ", ".join(f"line {p.line}" + (f" ({p.detail})" if p.detail else "") for p in named)
-            out.append(f"{len(lines):,} × {reason}: {where}{' …' if len(lines) > len(named) else ''}")
+            advice = "; of Windows-1252: iconv -f WINDOWS-1252 -t UTF-8" if reason == Reason.ENCODING else ""
+            out.append(f"{len(lines):,} × {reason}: {where}{' …' if len(lines) > len(named) else ''}{advice}")
         return out
 
     def to_json(self) -> dict[str, Any]:

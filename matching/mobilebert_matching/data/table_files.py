@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from mobilebert_runtime.errors import DataError
 
 BLOCK_BYTES = 4 << 20  # what is held in memory at once, as raw text
 BLOCK_ROWS = 20_000
+SHEETS = (".xlsx", ".xls", ".ods")
+# What separates the fields of a .csv file: the first of these that its header holds; Excel writes semicolons
+# where a comma is the decimal sign.
+DELIMITERS = ",;\t"
 MAX_LINE_BYTES = 64 << 20  # no text pair is longer; keeps memory bounded on a file without newlines
 
 
@@ -79,7 +84,10 @@ def open_table(path: str | Path) -> TableFile:
         raise DataError(f"{path}: no such file")
     reader = FORMATS.get(path.suffix.lower())
     if reader is None:
-        raise DataError(f"{path}: unknown ending {path.suffix!r}; expected one of {' '.join(FORMATS)}")
+        advice = "; save the sheet as CSV UTF-8" if path.suffix.lower() in SHEETS else ""
+        raise DataError(
+            f"{path}: unknown ending {path.suffix!r}; expected one of {' '.join(FORMATS)}{advice}"
+        )
     try:
         if path.stat().st_size == 0:
             raise DataError(f"{path}: the file is empty; expected a header and at least one row")
@@ -95,6 +103,7 @@ class TsvFile:
         self.path = path
         self.size = path.stat().st_size
         self.columns = _header_text(path).split("\t")
+        _refuse_quoted(path)
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
         """All rows, in order, reduced to the wanted columns."""
@@ -122,12 +131,14 @@ class TsvFile:
 
 
 class CsvFile:
-    """Comma-separated with a header, quoted as in RFC 4180: a quoted field may hold commas and newlines."""
+    """A header and fields with commas between them, or others of `DELIMITERS`, quoted as in RFC 4180."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.size = path.stat().st_size
-        _header_text(path)  # not a text file at all: say so before the CSV parser trips over it
+        # Not a text file at all: say so before the CSV parser trips over it.
+        first = _header_text(path)
+        self._delimiter = next((one for one in DELIMITERS if one in first), DELIMITERS[0])
         _, _, header = next(self._records())
         if not isinstance(header, list):
             raise DataError(f"{path}: the header is no CSV line ({header.detail}); expected column names")
@@ -172,7 +183,7 @@ class CsvFile:
                     # Bytes that are not UTF-8 pass the parser as lone surrogates; `_csv_fault` names them.
                     yield body.decode("utf-8", "surrogateescape")
 
-        reader = csv.reader(source(), strict=True)
+        reader = csv.reader(source(), strict=True, delimiter=self._delimiter)
         width = 0
         while True:
             first_line = reader.line_num + 1
@@ -278,23 +289,30 @@ def _header_text(path: Path) -> str:
     """The first line without its byte-order mark and newline."""
     first = next(_line_blocks(path))[1].split(b"\n", 1)[0]
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{path}: UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)")
+        raise DataError(f"{path}: UTF-16 text; save it as UTF-8 (iconv -f UTF-16 -t UTF-8)")
     try:
         text = first.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: line 1 is not UTF-8 text; expected a UTF-8 text table") from error
+        raise DataError(
+            f"{path}: line 1 is not UTF-8 text; expected a UTF-8 text table; of Windows-1252: "
+            "iconv -f WINDOWS-1252 -t UTF-8"
+        ) from error
     if "\0" in text:
         raise DataError(f"{path}: line 1 holds NUL bytes; expected a UTF-8 text table")
     return text.rstrip("\r")
 
 
 def _line_blocks(path: Path) -> Iterator[tuple[int, bytes, int]]:
-    """Number of the first line, whole lines, and bytes read so far; only a line feed ends a line."""
+    """Number of the first line, whole lines, and bytes read so far; only a line feed ends a line.
+
+    Empty lines at the end of the file are no lines.
+    """
     carry = b""
     line = 1
     done = 0
     with path.open("rb") as file:
-        while chunk := file.read(BLOCK_BYTES):
+        size = _end_of_last_line(file)
+        while chunk := file.read(min(BLOCK_BYTES, size - done)):
             done += len(chunk)
             cut = chunk.rfind(b"\n") + 1
             if cut:
@@ -311,6 +329,51 @@ def _line_blocks(path: Path) -> Iterator[tuple[int, bytes, int]]:
                 )
     if carry:
         yield line, carry, done
+
+
+def _end_of_last_line(file: BinaryIO) -> int:
+    """Bytes up to the end of the last line that holds something; of a file without one, all of them."""
+    size = file.seek(0, os.SEEK_END)
+    end, tail = size, b""
+    while end and not tail.rstrip(b"\r\n"):
+        begin = max(0, end - BLOCK_BYTES)
+        file.seek(begin)
+        tail = file.read(end - begin) + tail
+        end = begin
+    file.seek(0)
+    kept = len(tail.rstrip(b"\r\n"))
+    if not kept:
+        return size
+    newline = tail.find(b"\n", kept)
+    return end + (newline + 1 if newline >= 0 else len(tail))
+
+
+def _refuse_quoted(path: Path) -> None:
+    """Refuse a .tsv whose fields are quoted as in CSV, as pandas writes them: the quotes would be text.
+
+    In such a file every field with a quotation mark stands in quotation marks, and those inside are doubled.
+    One field that holds a mark otherwise, within the first block, shows that marks are ordinary characters.
+
+    Raises:
+        DataError: naming the first such field.
+    """
+    first = 0
+    for number, line in enumerate(next(_line_blocks(path))[1].split(b"\n"), 1):
+        if b'"' not in line:
+            continue
+        for field in line.removesuffix(b"\r").split(b"\t"):
+            inside = field[1:-1].replace(b'""', b"")
+            if b'"' in field and not (
+                len(field) > 1 and field[:1] == field[-1:] == b'"' and b'"' not in inside
+            ):
+                return
+            if b'""' in field[1:-1]:
+                first = first or number
+    if first:
+        raise DataError(
+            f"{path}: line {first}: fields are quoted as in CSV, which .tsv does not know; "
+            "rename it to .csv, or write it without quoting"
+        )
 
 
 def _split(raw: bytes) -> list[bytes]:

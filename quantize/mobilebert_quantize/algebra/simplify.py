@@ -106,8 +106,8 @@ def simplify(
             difference = relative_difference(before, after)
             if not difference <= TOLERANCE:
                 raise AlgebraError(
-                    f"pass {name}: outputs differ by {difference:.1e} in float64; export with other --passes "
-                    "and report this model"
+                    f"pass {name}: outputs differ by {difference:.1e} in float64; report this model, and "
+                    "export it without exact rewrites"
                 )
             before = after
         reports.append(PassReport(name, _identity(name), changed, tuple(skipped), difference))

@@ -1,11 +1,16 @@
 """`mobilebert export`: a model directory becomes a verified artefact folder."""
 
+import sys
+from typing import Annotated
+
+from typer import Option
+
 from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line.config_command import command_from
 from mobilebert_export.pipeline.export_request import ExportRequest
 
 
-def run(request: ExportRequest) -> None:
+def run(request: ExportRequest, push: str | None = None) -> None:
     """Write a verified TFLite or ONNX artefact folder.
 
     The artefact is run on real padded pairs in its own runtime and compared with the PyTorch model; beyond
@@ -18,6 +23,10 @@ def run(request: ExportRequest) -> None:
     with shown_steps() as progress:
         result = library.export(**vars(request), progress=progress)
     print_summary(result.report, result.path)
+    if push is not None:
+        from mobilebert_export.shipping.push import push as upload
+
+        sys.stdout.write(upload(result.path, push) + "\n")
 
 
 # Headings of `mobilebert export --help`; what most exports need comes before them.
@@ -29,10 +38,12 @@ PANELS = {
     "Verification and latency": ("verify_pairs", "atol", "measure", "threads"),
     "File": ("minimum_runtime", "opset", "sign"),
 }
+PUSH_HELP = "OWNER/NAME: upload the artefact to the Hugging Face hub."
 export = command_from(
     ExportRequest,
     run,
-    panels=PANELS,
+    {"push": Annotated[str | None, Option(help=PUSH_HELP, rich_help_panel="File")]},
+    PANELS,
     out=opt.ARTEFACT_FOLDER,
     model=opt.MODEL,
     task=opt.TASKS,

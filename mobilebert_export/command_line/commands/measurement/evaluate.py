@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,13 +60,13 @@ def evaluate(
     names = ColumnNames(text_a, text_b, label, positive_label)
     with (
         known_columns(data, names) as pairs,
-        known_columns(train or data, names) as cut_by,
+        known_columns(train, names) if train else nullcontext() as cut_by,
         Console(stderr=True).status("") as status,
     ):
         found = scoring.evaluate(
             matcher,
             pairs,
-            cut_by if train else None,
+            cut_by,
             threads=threads,
             symmetric=symmetric,
             positive=positive,

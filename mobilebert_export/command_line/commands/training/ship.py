@@ -9,13 +9,13 @@ from mobilebert_export.shipping.ship import ShipConfig
 def run(config: ShipConfig, **columns: str | None) -> None:
     """Make a matcher for your own pairs, or the shipped ones that were made of pairs.
 
-    matcher-open-m and matcher-open-s are fine-tuned on the pairs. For matcher-m and matcher-s it
-    fine-tunes the teachers, lets them label mined pairs, takes the length-divergence bias out of their
-    labels, and distils the matcher. Each gets temperature, threshold and length shift fitted on dev.tsv,
-    is exported, verified, and measured on test.tsv. Of one file of pairs a fifth, at most 1,000, are the
-    development pairs. Leaves OUT/MATCHER/model, the artefact OUT/MATCHER-QUANT and the records
-    OUT/MATCHER.json and OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels first
-    also OUT/MATCHER-original/model. What is finished is not done again.
+    matcher-open-m and matcher-open-s are fine-tuned on the pairs. For matcher-m and matcher-s it fine-tunes
+    the teachers, lets them label mined pairs, takes the length-divergence bias out of their labels, and
+    distils the matcher. Each gets temperature, threshold and length shift fitted on dev.tsv, is exported,
+    verified, and measured on test.tsv, or on dev.tsv where there is none. Of one file of pairs a fifth, at
+    most 1,000, are the development pairs. Leaves OUT/MATCHER/model, the artefact OUT/MATCHER-QUANT and the
+    records OUT/MATCHER.json and OUT/MATCHER-QUANT.json; of a matcher that is taught the original labels
+    first also OUT/MATCHER-original/model. What is finished is not done again.
     """
     from mobilebert_export import library
     from mobilebert_export.console import shown_steps

@@ -1,0 +1,68 @@
+"""Columns named on the command line: the copy that every reader understands, and whose words errors use."""
+
+import pytest
+
+from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
+from mobilebert_matching.data.labelled_pairs import read_labelled, read_split
+from mobilebert_runtime.errors import DataError
+
+ROWS = "q\tr\ty\nswim\tlearn to swim\tyes\nswim\tsing\tno\n"
+
+
+def test_nothing_named_is_the_data_itself(tmp_path):
+    with known_columns(tmp_path, ColumnNames(group="qid")) as found:
+        assert found is tmp_path
+
+
+def test_a_file_is_copied_under_the_known_names_and_its_own_place_is_what_records_show(tmp_path):
+    file = tmp_path / "mine.tsv"
+    file.write_text(ROWS)
+    with known_columns(file, ColumnNames("q", "r", "y", "yes")) as copy:
+        assert copy.parts[-2:] == file.parts[-2:]
+        pairs, labels = read_labelled(copy)
+    assert pairs == [("swim", "learn to swim"), ("swim", "sing")]
+    assert labels.tolist() == [1, 0]
+    assert not copy.exists()
+    assert file.read_text() == ROWS
+
+
+def test_a_folder_is_copied_part_by_part_into_the_run(tmp_path):
+    data, run = tmp_path / "data", tmp_path / "run" / "data"
+    data.mkdir()
+    for part in ("train", "dev"):
+        (data / f"{part}.tsv").write_text(ROWS)
+    with known_columns(data, ColumnNames("q", "r", "y", "yes"), run) as copy:
+        assert copy == run
+        assert read_split(copy, "dev").labels.tolist() == [1, 0]
+    assert sorted(file.name for file in run.iterdir()) == ["dev.tsv", "train.tsv"]
+
+
+def test_the_positive_label_alone_is_enough(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text('label,text_a,text_b\nsame,a,"b, c"\nother,c,"d\te"\n')
+    with known_columns(file, ColumnNames(positive_label="same")) as copy:
+        assert read_labelled(copy).labels.tolist() == [1, 0]
+        assert read_labelled(copy).pairs == [("a", "b, c"), ("c", "d e")]
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (ColumnNames("nothing", "r", "y"), "no column 'nothing'"),
+        (ColumnNames("q", "r", positive_label="yes"), "no column of labels"),
+    ],
+)
+def test_a_column_that_is_not_there_is_refused(tmp_path, names, says):
+    file = tmp_path / "mine.tsv"
+    file.write_text(ROWS)
+    with pytest.raises(DataError, match=says), known_columns(file, names):
+        pass
+
+
+def test_errors_name_what_was_given_and_not_the_copy(tmp_path):
+    file = tmp_path / "mine.tsv"
+    file.write_text(ROWS)
+    with pytest.raises(DataError) as error, known_columns(file, ColumnNames("q", "r", "y")) as copy:
+        read_labelled(copy)
+    assert str(file) in str(error.value)
+    assert str(copy) not in str(error.value)
