@@ -62,12 +62,19 @@ class ArtefactModel:
     task: ClassVar[str]
     output: ClassVar[str] = OUTPUT_NAME  # what is read of the network
 
-    def __init__(self, files: ArtefactFiles, tokenizer: PairTokenizer, backend: Backend) -> None:
-        self.card = files.card
-        self.fingerprint = files.fingerprint  # of what makes its answers, 64 hexadecimal digits
+    def __init__(
+        self,
+        card: ArtefactCard,
+        tokenizer: PairTokenizer,
+        backend: Backend,
+        fingerprint: str = "",
+        name: str = "",
+    ) -> None:
+        self.card = card
+        self.fingerprint = fingerprint  # of what makes its answers, 64 hexadecimal digits
         self.tokenizer = tokenizer
         self.backend = backend
-        self._name = files.folder.name
+        self._name = name
 
     def __repr__(self) -> str:
         card = self.card
@@ -110,7 +117,8 @@ class ArtefactModel:
             raise ArtefactError(f"{folder}: is for {card.task}; open it with {right}, not {cls.__name__}")
         tokenizer = read_tokenizer(files)
         model = files.contents[card.model_file]
-        return cls(files, tokenizer, open_backend(folder / card.model_file, model, card, threads))
+        backend = open_backend(folder / card.model_file, model, card, threads)
+        return cls(card, tokenizer, backend, files.fingerprint, folder.name)
 
     @classmethod
     def reads(cls, card: ArtefactCard) -> bool:

@@ -80,13 +80,10 @@ class Embedder(ArtefactModel):
         Raises:
             ArtefactError: the index was made by another artefact, or does not say by which.
         """
+        if index.encoder is None:
+            raise ArtefactError("the index does not say what made it; build it again with Embedder.index")
         if index.encoder != self.fingerprint:
-            made = (
-                "by another artefact" if index.encoder else "without Embedder.index, by what it does not say"
-            )
-            raise ArtefactError(
-                f"the index was made {made}, so its cosines mean nothing here; build it again"
-            )
+            raise ArtefactError("the index was made by another artefact; build it again with this one")
         text = as_text(query, "query")
         hits = index.nearest(self._embed([text])[0], top_k)
         alike = [hit for hit in hits if hit.score > SAME and not read_as_one(hit.text, text)]

@@ -15,6 +15,7 @@ import pytest
 from android_bench.measuring import latency, machine, rounds, worker
 from android_bench.measuring.latency import BenchError
 from android_bench.measuring.rounds import MeasurementError
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_runtime.errors import ArtefactError
 from tests.conftest import ROOT
 from tests.helpers.tiny_artefacts import SEQ_LEN, VOCABULARY
@@ -177,6 +178,9 @@ def test_broken_folder_is_one_line(tmp_path, onnx_artefact, damage):
 def test_broken_model_and_bad_requests(tmp_path, onnx_artefact):
     folder = shutil.copytree(onnx_artefact, tmp_path / "artefact")
     (folder / "model.onnx").write_bytes(b"not a model")
+    with pytest.raises(ArtefactError, match=r"model\.onnx: damaged"):
+        latency.compare([folder], sessions=1, seconds=0)
+    write_checksums(folder)
     with pytest.raises(MeasurementError, match="refuses it") as caught:
         latency.compare([folder], sessions=1, seconds=0)
     assert "\n" not in str(caught.value)
