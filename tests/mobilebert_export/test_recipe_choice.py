@@ -109,7 +109,7 @@ def test_where_none_has_room_the_first_of_equal_ones_is_taken_and_layers_stay_in
         "onnx-int8-mixed-strict",
         "onnx-int8-dynamic",
     ]
-    assert "onnx-int8-mixed is taken" in said
+    assert "onnx-int8-mixed is used" in said
 
 
 @pytest.mark.parametrize(
