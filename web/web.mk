@@ -5,7 +5,13 @@ FASTEMBED_VENV ?= build/fastembed
 FASTEMBED := $(FASTEMBED_VENV)/.ready-$(call hash,web/requirements-fastembed.txt)
 WEB_ONNX ?= artefacts/matcher-onnx
 
-.PHONY: web web-test
+.PHONY: web web-quick web-test
+
+# `make test-slow` runs a sample of the web tests with these; without node or Chromium they say "not run".
+test-slow: web-quick
+
+web-quick: ## npm's packages, which each push fetches where node is there
+	-command -v npm > /dev/null && timeout 300 $(MAKE) $(WEB_READY)
 
 web: $(WEB_READY) ## the npm package into web/dist, the site's files into mobilebert_export/site_files
 	cd web && npm run check && npm run build

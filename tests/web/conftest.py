@@ -41,7 +41,7 @@ def node():
             check=False,
         )
         assert done.returncode == 0, f"{script}: {done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-        return json.loads(done.stdout.strip().splitlines()[-1])
+        return json.loads(done.stdout.strip().split("\n")[-1])
 
     return run
 

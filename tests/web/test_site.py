@@ -4,13 +4,15 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from android_bench.phone.web_result import import_web_result
+from mobilebert_export.pipeline.artefact_folder import write_checksums
 from mobilebert_export.web_site import write_site
-from mobilebert_runtime import Matcher, load
+from mobilebert_runtime import LengthShift, Matcher, load, read_card
 from mobilebert_runtime.card import CLASSIFICATION, EMBEDDING, MATCHING
 from tests.helpers import small_matcher, tiny_tasks
 from tests.helpers.texts import fuzzed_lines
@@ -22,11 +24,17 @@ FULL = bool(os.environ.get("MOBILEBERT_WEB"))
 PAIRS, FUZZED, SINGLES = (2000, 500, 500) if FULL else (120, 40, 40)
 # The task's tolerances: of logits in float, of decisions in integers.
 FLOAT, DECISIONS = 1e-3, 0.002
+SHIFT = LengthShift((0.1, 0.4, 1.0), (-0.5, 0.0, 0.3, 1.2))
 KINDS = [
-    ("bert", MATCHING),
-    ("roberta", CLASSIFICATION),
-    ("modernbert", EMBEDDING),
-    ("xlm-roberta", CLASSIFICATION),
+    ("bert", MATCHING, {}),
+    ("bert", MATCHING, {"length_shift": SHIFT, "temperature": 1.7, "positive": 1}),
+    ("bert", MATCHING, {"labels": ("same",), "activation": "sigmoid", "threshold": 0.4}),
+    ("bert", MATCHING, {"labels": ("likeness",), "activation": "identity", "threshold": 1.0}),
+    ("mpnet", CLASSIFICATION, {"activation": "sigmoid"}),
+    ("roberta", CLASSIFICATION, {}),
+    ("roberta", CLASSIFICATION, {"texts": 2}),
+    ("modernbert", EMBEDDING, {}),
+    ("xlm-roberta", CLASSIFICATION, {"activation": "identity"}),
 ]
 
 
@@ -56,16 +64,32 @@ def test_int8_answers_are_python_s(target, where, request, tmp_path):
     assert found.get("elsewhere", []) == []
 
 
-@pytest.mark.parametrize(("kind", "task"), KINDS)
-def test_every_task_and_kind_of_tokenizer_in_float(kind, task, node, tmp_path):
-    artefact = tiny_tasks.write(tmp_path / "artefact", task, kind)
+@pytest.mark.parametrize(("kind", "task", "fields"), KINDS)
+def test_every_task_and_kind_of_tokenizer_in_float(kind, task, fields, node, tmp_path):
+    artefact = tiny_tasks.write(tmp_path / "artefact", task, kind, **fields)
     lines = fuzzed_lines(SINGLES, seed=3)
-    inputs = golden.pairs_of(SINGLES, FUZZED) if task == MATCHING else lines
+    card = load(artefact).card
+    inputs = golden.pairs_of(SINGLES, SINGLES // 2) if card.texts == 2 else lines
     found = compared(
         lambda *given: node("dist-test/node_compare.js", *given), artefact, tmp_path, inputs, lines
     )
     assert max(found["logit"], found["vector"]) <= FLOAT
     assert found["decisions"] == 0
+
+
+def test_the_order_of_a_pair_that_is_sorted(node, tmp_path):
+    artefact = tiny_tasks.write(tmp_path / "artefact", MATCHING, "bert")
+    card = read_card(artefact)
+    sorts = replace(card, tokenizer=replace(card.tokenizer, sort_texts=True))
+    (artefact / "io.json").write_text(json.dumps(sorts.to_json()))
+    write_checksums(artefact)
+    compared(
+        lambda *given: node("dist-test/node_compare.js", *given),
+        artefact,
+        tmp_path,
+        golden.pairs_of(SINGLES, SINGLES // 2),
+        [],
+    )
 
 
 def test_the_built_files_are_those_of_the_source(node):

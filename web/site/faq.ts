@@ -12,7 +12,7 @@ const MOST_COMPARED = 200;
 const MOST_SHOWN = 2000;
 const SAMPLE = `question,answer
 How do I reset my password?,"Open Settings, choose Account, then Reset password."
-Can I change my delivery address?,Yes, until the parcel has left our warehouse.
+Can I change my delivery address?,"Yes, until the parcel has left our warehouse."
 When will my order arrive?,"Within three working days; the e-mail has a tracking link."
 How do I return something that does not fit?,"Print the label from your order and bring the parcel to any post office."
 Do you ship to other countries?,We ship to all of Europe.

@@ -152,7 +152,7 @@ function shown(record: WebRecord): HTMLElement {
   return h(
     "div",
     { className: "card" },
-    h("div", { className: "figures" }, figure(ms(quantile(steady, 0.5)), "ms, half of all below"), figure(ms(quantile(steady, 0.9)), "ms, nine of ten below"), figure(String(steady.length), "inferences")),
+    h("div", { className: "figures" }, figure(ms(quantile(steady, 0.5)), "ms, median"), figure(ms(quantile(steady, 0.9)), "ms, 9 of 10 below"), figure(String(steady.length), "inferences")),
     chart(steady),
     table([
       ["Runtime", `${runtime}, ${record.threads} thread${record.threads > 1 ? "s" : ""}`],

@@ -6,7 +6,7 @@ import { LengthShift } from "./length_shift.js";
 import { readTemplate, type Template } from "./template.js";
 
 /** The formats of io.json that this package reads. */
-export const FORMATS: readonly number[] = [4, 7, 8];
+export const FORMATS: readonly number[] = [1, 4, 7, 8];
 
 export const CARD_FILE = "io.json";
 export const TOKENIZER_FILE = "tokenizer.json";

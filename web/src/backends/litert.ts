@@ -14,20 +14,26 @@ export interface LiteRtOptions {
   accelerator: "wasm" | "webgpu";
 }
 
+/** What LiteRT.js warns of, with a trace, where there is no GPU, also when none was asked for. */
+const NO_GPU = "Failed to create default WebGPU device:";
 /** LiteRT.js holds one WebAssembly module for a page or worker: with threads, or without. */
 let loaded: { threads: boolean; wasm: string; done: Promise<unknown> } | null = null;
 
-async function loadRuntime({ wasm, threads }: LiteRtOptions): Promise<void> {
+async function loadRuntime({ wasm, threads, accelerator }: LiteRtOptions): Promise<void> {
   if (loaded && loaded.threads !== threads > 1) {
     throw new ToolError("LiteRT.js is loaded already, with another choice of threads; use another worker for this model");
   }
   prepare(wasm);
+  const warn = console.warn;
+  if (accelerator === "wasm") console.warn = (...said) => said[0] === NO_GPU || warn(...said);
   loaded ??= { threads: threads > 1, wasm, done: loadLiteRt(wasm, { threads: threads > 1 }) };
   try {
     await loaded.done;
   } catch (error) {
     loaded = null;
     throw new ToolError(`LiteRT.js can't be loaded from ${wasm} (${firstLine(error)}); give the folder of its .wasm files`);
+  } finally {
+    console.warn = warn;
   }
 }
 
