@@ -29,12 +29,12 @@ coreLibraryDesugaringEnabled=false
 """
 RUNTIME = publication.Publication(
     "mobilebert-runtime",
-    "Runs text models that mobilebert-export exported: pairs, vectors, classes, names, an FAQ. Java 8.",
+    "Runs text models that mobilebert-export exported: pairs, vectors, classes, names, answers, an FAQ.",
 )
 
 
 def min_sdk() -> int:
-    """The oldest Android that the library runs on; `BuildError` where library/build.gradle names none."""
+    """The oldest Android that the library runs on, of library/build.gradle; `BuildError` without one."""
     return int(java.gradle_value(LIBRARY / "build.gradle", "minSdk"))
 
 
@@ -165,8 +165,8 @@ def package_app(
 def archive(path: Path, folders: Sequence[Path], compression: int = zipfile.ZIP_DEFLATED) -> None:
     """A zip file of the files in some folders, by name.
 
-    Classes that go into an AAR are stored: the AAR compresses them as one, to three quarters of what they
-    take one by one.
+    Classes that go into an AAR are stored: the AAR compresses them as one, to three quarters of what
+    they take one by one.
     """
     with zipfile.ZipFile(path, "w") as opened:
         for folder in folders:

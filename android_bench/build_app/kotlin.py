@@ -27,8 +27,7 @@ def compile_sources(
     Args:
         places: files and folders.
         out: where the classes go.
-        classpath: jars and folders beside Kotlin's own libraries; Android's platform stands for the JDK's
-            where it is among them.
+        classpath: jars and folders beside Kotlin's own libraries.
         explicit: of a library: what is public must say so.
 
     Raises:

@@ -3,7 +3,7 @@
     OUT/repository/io/github/…    POM, module metadata, .aar, sources, documentation, each with checksums
         mobilebert-maven.zip      the same; an app adds the unpacked folder to its repositories
 
-mobilebert-runtime is the Java library, mobilebert-runtime-ktx its Kotlin layer,
+mobilebert-runtime is the Java library, mobilebert-runtime-ktx its Kotlin layer, and
 mobilebert-runtime-model-NAME an artefact in an app's assets.
 """
 

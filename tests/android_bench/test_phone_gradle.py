@@ -1,4 +1,4 @@
-"""The Gradle project, which never runs here: its files fit each other and the build without Gradle."""
+"""Promise of the Gradle project, which never runs here: its files fit each other and the plain build."""
 
 import re
 import tomllib

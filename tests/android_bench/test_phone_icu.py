@@ -1,7 +1,7 @@
-"""The phone's Java: its patterns mean on Android, whose expressions are ICU's, what they mean here.
+"""Promise of the phone's Java: its patterns mean on Android, whose regular expressions are ICU's, the same.
 
-ICU's own library runs every pattern of the library on every code point at every place of a sample, and so
-does the JDK; classes of characters that a platform's Unicode data decide are not used at all.
+ICU's own library runs every pattern of the library on every code point at the places of a sample, and so does
+the JDK; classes of characters that a platform's Unicode data decide are not used at all.
 """
 
 import ctypes
@@ -18,9 +18,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 MAIN = java.LIBRARY / "main" / "java"
 HEADER = "{'descr': '|i1', 'fortran_order': False, 'shape': (3, 4), } \n"
-# A text in which each part of the pattern matters and the places that are tried, by the class that holds the
-# pattern: in a header, those where the pattern has a class or a number of repetitions; it is literal
-# elsewhere.
+# A text in which each part of the pattern matters and the places that are tried, by the class that holds it:
+# in a header, those where the pattern has a class or a number of repetitions; it is literal elsewhere.
 SAMPLES = {
     "SpellingCorrector": ("-wet it's.", range(11)),
     "ArtefactCard": ("1.20", range(5)),

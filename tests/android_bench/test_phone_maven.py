@@ -1,4 +1,4 @@
-"""`make maven`: a repository that Maven resolves, from which alone a Kotlin app is built and signed."""
+"""Promise of `make maven`: Maven resolves the repository, and a Kotlin app is built from its files alone."""
 
 import hashlib
 import json
@@ -122,6 +122,7 @@ def test_maven_resolves_it_without_a_network(repository, tmp_path):
         pytest.skip("not run: no mvn on PATH; install Maven")
     try:
         debian = tools.find("maven-dependency") / "usr/share/maven-repo"
+        junit = tools.find("junit") / "usr/share/maven-repo"  # which the plugin asks for
     except ToolError as error:
         pytest.skip(f"not run: {error}")
     [version] = [path.name for path in (debian / PLUGIN).iterdir() if list(path.glob("*.jar"))]
@@ -138,7 +139,10 @@ def test_maven_resolves_it_without_a_network(repository, tmp_path):
     known = "".join(
         f"<repository><id>{name}</id><url>file://{path}</url></repository>" for name, path in places.items()
     )
-    plugins = f"<pluginRepository><id>central</id><url>file://{places['central']}</url></pluginRepository>"
+    plugins = "".join(
+        f"<pluginRepository><id>{name}</id><url>file://{path}</url></pluginRepository>"
+        for name, path in (("central", debian), ("junit", junit))
+    )
     (tmp_path / "pom.xml").write_text(
         "<project><modelVersion>4.0.0</modelVersion><groupId>app</groupId><artifactId>app</artifactId>"
         f"<version>1</version><packaging>pom</packaging><repositories>{known}</repositories>"

@@ -1,4 +1,4 @@
-"""The library's rules: a release build, whose classes are shrunk and moved, answers as a debug build.
+"""Promise of the library's rules: a release build, shrunk and moved, answers as a debug build.
 
 An app that asks artefacts of every task is shrunk by the rules of the AAR and nothing else, and every class
 of it gets another name in another package. Networks run in ONNX Runtime through the bridge, and in a
@@ -31,7 +31,7 @@ PINNED = "mobilebert.runtime.OnnxBridge"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The AAR's classes and rules, the app that asks, LiteRT's stand-in, and the bridge for this machine."""
+    """The AAR's classes and rules, the app, the stand-in for LiteRT, and the bridge for this machine."""
     folder = tmp_path_factory.mktemp("shrunk")
     files = importlib.metadata.files("onnxruntime")
     runtime = next(Path(f.locate()) for f in files if re.match(r"libonnxruntime\.so\.\d", f.name))
@@ -96,7 +96,7 @@ def test_a_shrunk_and_moved_build_answers_like_the_unshrunk_one(built, artefacts
 
 
 def test_a_table_beside_its_class_would_be_lost(built, artefacts, tmp_path):
-    """How the tables lay before they got a folder that is no package: release builds failed on them."""
+    """How the tables lay until they got a folder that is no package: a release build failed at once."""
     folder, platform_classes = built
     old = tmp_path / "old.jar"
     with zipfile.ZipFile(folder / "classes.jar") as archive, zipfile.ZipFile(old, "w") as copy:
