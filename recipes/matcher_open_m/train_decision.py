@@ -1,6 +1,6 @@
 r"""Train the pair decision on a frozen trunk, of free labels and a teacher's vectors; measure it.
 
-    python -m recipes.matcher_open_m.train_decision --model matcher-open-m --out head \
+    python -m recipes.matcher_open_m.train_decision --model RUN/trunk --out head \
         --pool ~/mission/run/pool --mpnet FOLDER
 
 Labelled pairs are weighed so that every domain counts alike and, within all of them, length divergence says
@@ -31,11 +31,13 @@ from mobilebert_matching.evaluation.score_calibration import fit_debiased_settin
 from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_models import MatcherSettings, find_directory, load_pretrained, save_pretrained
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
+from mobilebert_models.networks.layers import encoder_of
 from mobilebert_models.networks.learned_decision import LearnedDecision
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from recipes.general_matchers.heads import TokenStates, distinct_texts, packed, token_states
 from recipes.general_matchers.teachers import load_mpnet, vectors
+from recipes.general_matchers.train_head import write_packed_template
 from recipes.matcher_open_m.decision_pairs import DomainPair, development_pairs, training_pairs
 from recipes.matcher_open_m.natural_pairs import NaturalPair, natural_pairs, unused_sentences
 from recipes.matcher_open_m.near import neighbours
@@ -65,7 +67,7 @@ class Examples:
 
 
 def main(
-    model: Annotated[str, Option(help="Embedding matcher whose trunk is used.")],
+    model: Annotated[str, Option(help="Trunk, or embedding matcher whose trunk is used.")],
     pool: Annotated[Path, Option(help="Pool of texts with MPNet's vectors.")],
     mpnet: Annotated[Path, Option(help="Folder of all-mpnet-base-v2.")],
     out: Annotated[Path, Option(help="Folder of matcher/ and record.json.")],
@@ -81,8 +83,8 @@ def main(
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     folder = find_directory(model)
-    matcher, tokenizer = load_pretrained(folder), PairTokenizer.load(folder).without_spelling()
-    assert isinstance(matcher, EmbeddingMatcher)
+    tokenizer = PairTokenizer.load(folder).without_spelling()
+    matcher = as_matcher(load_pretrained(folder), tokenizer)
     say = console().print
 
     def embed(texts: Sequence[str]) -> np.ndarray:
@@ -108,8 +110,19 @@ def main(
     settings = fitted_settings(head, matcher, tokenizer, development)
     decided = EmbeddingMatcher(matcher.encoder, head).eval()
     save_pretrained(decided, out / "matcher", tokenizer_from=folder, settings=settings)
+    write_packed_template(out / "matcher/tokenizer.json")
     write_json(out / "record.json", record | {"settings": asdict(settings)})
     say(json.dumps(record, indent=1))
+
+
+def as_matcher(network: nn.Module, tokenizer: PairTokenizer) -> EmbeddingMatcher:
+    """An embedding matcher as it is; a trunk with a decision that is the cosine."""
+    if isinstance(network, EmbeddingMatcher):
+        return network
+    encoder = encoder_of(network)
+    head = LearnedDecision(encoder.config.hidden_size)
+    head.know_questions(tokenizer.vocabulary())
+    return EmbeddingMatcher(encoder, head).eval()
 
 
 def fitted_settings(

@@ -13,7 +13,7 @@ from mobilebert_quantize.recipes import RECIPES
 from mobilebert_quantize.tflite.graph import TfliteGraph
 from mobilebert_quantize.tflite.int8 import embedding_layers, integer_operators, products
 from mobilebert_runtime.card import Bucket
-from tests.models.test_embedding_matcher import matcher, packed, texts
+from tests.models.test_embedding_matcher import MOBILEBERT, matcher, packed, texts
 
 OUTPUTS = ("logits", "embedding")
 
@@ -37,6 +37,18 @@ def onnx(path, length, batch):
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     given = {name: tensor.numpy().astype(np.int32) for name, tensor in batch.items()}
     return dict(zip(OUTPUTS, session.run(list(OUTPUTS), given), strict=True))
+
+
+@pytest.mark.slow
+def test_float_onnx_of_a_mobilebert_trunk_gives_the_networks_logits_and_vectors(tmp_path: Path) -> None:
+    model, path = matcher(MOBILEBERT), tmp_path / "model.onnx"
+    write_float_onnx(model, path, (Bucket(40, None),), 20, outputs=OUTPUTS)
+    for batch in encoded(40):
+        with torch.inference_mode():
+            wanted = dict(zip(OUTPUTS, model(**batch), strict=True))
+        found = onnx(path, 40, batch)
+        for name in OUTPUTS:
+            np.testing.assert_allclose(found[name], wanted[name].numpy(), atol=1e-4)
 
 
 @pytest.mark.slow
