@@ -14,7 +14,7 @@ import { build } from "esbuild";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 export const at = (...parts) => path.join(here, ...parts);
-const UNICODE_TABLE = at("../android_bench/library/src/main/resources/mobilebert/runtime/unicode.txt");
+const UNICODE_TABLE = at("../android_bench/library/src/main/resources/mobilebert-runtime/unicode.txt");
 const SITE_FILES = at("../mobilebert_export/site_files");
 
 const unicodeTable = {

@@ -5,8 +5,8 @@ import { ArtefactError } from "./errors.js";
 import { LengthShift } from "./length_shift.js";
 import { readTemplate, type Template } from "./template.js";
 
-/** The formats of io.json that this package reads. */
-export const FORMATS: readonly number[] = [1, 4, 7, 8];
+/** The format of io.json that this package reads. */
+export const FORMAT = 1;
 
 export const CARD_FILE = "io.json";
 export const TOKENIZER_FILE = "tokenizer.json";
@@ -130,8 +130,8 @@ export class Card {
   static read(data: Json, where: string): Card {
     const fields = new Fields(data, where);
     const format = fields.integer("format", -Number.MAX_VALUE, Number.MAX_VALUE);
-    if (!FORMATS.includes(format)) {
-      throw fields.fault(`format is ${format}, this version reads ${FORMATS.join(", ")}`);
+    if (format !== FORMAT) {
+      throw fields.fault(`format is ${format}, this version reads format ${FORMAT}`);
     }
     const target = fields.text("target");
     const modelFile = fields.text("model_file");
