@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from mobilebert_training.numerics import generator
 
 from mobilebert_runtime.tokenizer import Pair
 from recipes.general_matchers.edits import edited
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.texts import held_out_intents, rows
 
 Embed = Callable[[Sequence[str]], np.ndarray]

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from mobilebert_training.numerics import generator
 from rich.table import Table
 from typer import Option
 
@@ -28,6 +27,7 @@ from mobilebert_export.evaluation.scoring import open_scorer
 from mobilebert_matching.evaluation.metrics import auc
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import replacing, write_json
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.texts import CORPORA, normalised, sentences
 from recipes.matcher_open_m.pool import SHORT_TEXTS, short_texts
 from studies.common.script import Force, console, run

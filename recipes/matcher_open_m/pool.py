@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from mobilebert_training.numerics import generator
 from torch import Tensor
 
 from mobilebert_runtime.checked import read_json
@@ -21,6 +20,7 @@ from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import save_array, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.encoded_pairs import padded
+from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.phrase_questions import PhraseQuestions
 from recipes.general_matchers.teachers import MAX_LENGTH, Encode, vectors
 from recipes.general_matchers.text_stream import edited

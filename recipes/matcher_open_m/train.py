@@ -19,7 +19,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
-from mobilebert_training.numerics import fast_products, generator
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -36,6 +35,7 @@ from mobilebert_training.checkpoint import save_whole
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.batches import window
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
+from recipes.general_matchers.numerics import fast_products, generator
 from recipes.general_matchers.stages import note
 from recipes.general_matchers.teachers import MAX_LENGTH, MPNET_SHA256, Encode, load_minilm, load_mpnet
 from recipes.general_matchers.trunk import (

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from android_bench.gate.verdict.history import write_history
 
+from android_bench.gate.history import write_history
 from android_bench.measuring.latency import BenchError
 from android_bench.measuring.latency_record import Record
 from android_bench.phone.web_result import import_web_result, is_web_result

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from mobilebert_training.numerics import generator
 from torch.nn import functional as F
 
 from mobilebert_models import EncoderConfig, build, preset, save_pretrained
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.noise import Misspeller
+from recipes.general_matchers.numerics import generator
 from recipes.matcher_open_m import train
 from recipes.matcher_open_m.decision_pairs import misspelt
 from recipes.matcher_open_m.natural_pairs import DIFFERENT, SAME, natural_pairs
