@@ -1,8 +1,8 @@
 # Targets of the web package and the site; the project's Makefile includes this file and defines BIN and READY_DEV.
 # A fresh clone needs node 20 or later and Debian's chromium; everything else comes from npm and PyPI by lock files.
-WEB_READY := web/node_modules/.ready-$(call hash,web/package-lock.json)
+WEB_READY := web/node_modules/.ready-$(call sum,web/package-lock.json)
 FASTEMBED_VENV ?= build/fastembed
-FASTEMBED := $(FASTEMBED_VENV)/.ready-$(call hash,web/requirements-fastembed.txt)
+FASTEMBED := $(FASTEMBED_VENV)/.ready-$(call sum,web/requirements-fastembed.txt)
 WEB_ONNX ?= artefacts/matcher-onnx
 
 .PHONY: web web-quick web-test
