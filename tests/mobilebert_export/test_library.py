@@ -16,6 +16,7 @@ from mobilebert_export import samples
 from mobilebert_export.pipeline.export_request import ExportOptions
 from tests.helpers import model_directories, small_matcher
 from tests.helpers.documented_commands import ROOT, blocks
+from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
 
 PAIRS = samples.verification_pairs()[:8]
@@ -156,6 +157,34 @@ def test_training_calibrating_and_evaluating(tmp_path, toys, capfd):
     assert found.pairs == 24
     assert 0 <= found.accuracy <= 1
     assert found.to_json()["accuracy"] == found.accuracy
+
+
+def test_distilling_leaves_a_model_that_exports_and_scores(tmp_path, toys, capfd):
+    from mobilebert_models import EncoderConfig, build, save_pretrained
+    from mobilebert_models.kronecker.compress import compress
+    from mobilebert_models.kronecker.factor_shapes import low_rank_rules
+
+    small = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
+    teacher = build(small, seed=0)
+    save_pretrained(teacher, tmp_path / "teacher", tokenizer_from=MINILM)
+    factored = compress(teacher, low_rank_rules(small, 2))[0]
+    save_pretrained(factored, tmp_path / "factored", tokenizer_from=MINILM)
+    steps = []
+    student = mb.distill(
+        tmp_path / "teacher",
+        toys,
+        tmp_path / "run",
+        student=str(tmp_path / "factored"),
+        recipe="smoke",
+        threads=1,
+        progress=steps.append,
+    )
+    assert capfd.readouterr() == ("", "")
+    assert steps[0] == "mining unlabelled pairs"
+    assert [record["examples"] > 0 for record in student.records] == [True, True, True]
+    assert student.settings == mb.MatcherSettings.load(student.model)
+    result = mb.export(student.model, tmp_path / "out", **SMALL)
+    assert mb.Matcher.load(result.path).score(PAIRS).shape == (len(PAIRS),)
 
 
 def test_the_gate_judges_and_says_why(tmp_path):
