@@ -77,6 +77,21 @@ def test_every_task_and_kind_of_tokenizer_in_float(kind, task, fields, node, tmp
     assert found["decisions"] == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "task"), [("bert", MATCHING), ("roberta", CLASSIFICATION), ("modernbert", EMBEDDING)]
+)
+def test_the_tasks_in_chromium_in_float(kind, task, browser, tmp_path):
+    artefact = tiny_tasks.write(tmp_path / "artefact", task, kind)
+    lines = fuzzed_lines(SINGLES, seed=4)
+    inputs = golden.pairs_of(SINGLES, SINGLES // 2) if task == MATCHING else lines
+    found = compared(
+        lambda *given: browser("test/browser_compare.mjs", *given), artefact, tmp_path, inputs, lines
+    )
+    assert max(found["logit"], found["vector"]) <= FLOAT
+    assert found["decisions"] == 0
+    assert found["elsewhere"] == []
+
+
 def test_the_order_of_a_pair_that_is_sorted(node, tmp_path):
     artefact = tiny_tasks.write(tmp_path / "artefact", MATCHING, "bert")
     card = read_card(artefact)

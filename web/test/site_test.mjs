@@ -70,6 +70,8 @@ try {
   await page.waitForFunction(() => /lines read in/.test(document.querySelector("#panel-faq").textContent), undefined, { timeout: READY });
   const rows = Array.from({ length: Number(lines) }, (_, i) => `How do I repair part ${i} of the machine?,Answer ${i}`);
   rows[3] = "How can I reset my password?,In the settings";
+  const faq = `${out}.csv`;
+  writeFileSync(faq, `question,answer\n${rows.join("\n")}`);
   await page.evaluate(() => {
     globalThis.gaps = [];
     let last = performance.now();
@@ -83,7 +85,7 @@ try {
   found.longestPauseBeforeMs = await page.evaluate(() => Math.max(...globalThis.gaps.splice(0)));
   await page.getByLabel("Ask", { exact: true }).fill("I forgot my password, how do I get a new one?");
   const dropped = performance.now();
-  await page.locator("input[type=file]").setInputFiles({ name: "faq.csv", mimeType: "text/csv", buffer: Buffer.from(`question,answer\n${rows.join("\n")}`) });
+  await page.locator("input[type=file]").setInputFiles(faq);
   await page.waitForFunction(() => /In the settings/.test(document.querySelector("#panel-faq ol.hits li")?.textContent ?? ""), undefined, { timeout: READY });
   found.faqFirstAnswerSeconds = (performance.now() - dropped) / 1000;
   await page.getByLabel("Ask", { exact: true }).fill("");
