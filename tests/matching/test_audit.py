@@ -193,7 +193,7 @@ def test_one_class_only(tmp_path, rows, missing):
 
 
 def test_unlabelled_file(tmp_path):
-    with pytest.raises(DataError, match="--label"):
+    with pytest.raises(DataError, match="no known label column"):
         audit(write(tmp_path / "p.tsv", [(1, 2, 3, 0)], header="gold\ttext_a\ttext_b\tqid"))
 
 
