@@ -23,6 +23,15 @@ def module_file(name: str) -> Path | None:
     return None
 
 
+@cache
+def imported_names(name: str) -> frozenset[str]:
+    """What a module imports from others, by its name there."""
+    file = module_file(name)
+    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if file else ()
+    found = (one for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names)
+    return frozenset(one.asname or one.name for one in found)
+
+
 class Module:
     """A module's definitions, and what its names are elsewhere."""
 
@@ -54,9 +63,9 @@ class Module:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 for one in node.names:
                     inner = f"{node.module}.{one.name}"
-                    found[one.asname or one.name] = (
-                        (inner, None) if module_file(inner) else (node.module, one.name)
-                    )
+                    # A package may export a function under the name of the module that holds it.
+                    whole = module_file(inner) and one.name not in imported_names(node.module)
+                    found[one.asname or one.name] = (inner, None) if whole else (node.module, one.name)
         # A lazy package: {"Name": "module"} and __getattr__.
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_MODULES":

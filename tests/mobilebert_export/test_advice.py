@@ -67,5 +67,6 @@ def test_the_walk_finds_what_it_looks_for():
     """Not vacuous: it reaches messages of libraries, and finds an option that no command has."""
     places = reachable(start("evaluate"))
     assert ("mobilebert_matching.data.pairs", "find_columns") in places
+    assert ("mobilebert_quantize.algebra.simplify", "simplify") in reachable(start("export"))
     assert unknown("export with other --passes", flags(cli.load_command("gate"))) == ["--passes"]
     assert unknown("`mobilebert export --nothing`", set()) == ["--nothing"]
