@@ -1,22 +1,26 @@
 package mobilebert.ktx
 
-import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.suspendCancellableCoroutine
 import mobilebert.runtime.Cancellation
 
 /**
- * Runs blocking work of the library away from the caller's thread. A cancelled coroutine cancels the work, which ends
- * after the inference it is in; until then this function does not return.
+ * Runs blocking work of the library away from the caller's thread. Whoever cancels the coroutine cancels the work at once;
+ * it ends after the inference it is in, and until then this function does not return.
  */
 internal suspend fun <T> inference(work: (Cancellation) -> T): T = coroutineScope {
     val cancellation = Cancellation()
     val result = async(Dispatchers.Default) { work(cancellation) }
+    val watch = launch(start = CoroutineStart.UNDISPATCHED) {
+        suspendCancellableCoroutine<Unit> { it.invokeOnCancellation { cancellation.cancel() } }
+    }
     try {
         result.await()
-    } catch (cancelled: CancellationException) {
-        cancellation.cancel()
-        throw cancelled
+    } finally {
+        watch.cancel()
     }
 }

@@ -15,7 +15,7 @@ final class Ed25519 {
       BigInteger.ONE.shiftLeft(252).add(new BigInteger("27742317777372353535851937790883648493"));
   private static final BigInteger TWO = BigInteger.valueOf(2);
   private static final BigInteger D =
-      BigInteger.valueOf(-121665).multiply(BigInteger.valueOf(121666).modInverse(PRIME)).mod(PRIME);
+      BigInteger.valueOf(121665).negate().multiply(BigInteger.valueOf(121666).modInverse(PRIME)).mod(PRIME);
   private static final BigInteger ROOT_OF_MINUS_ONE =
       TWO.modPow(PRIME.subtract(BigInteger.ONE).shiftRight(2), PRIME);
 
@@ -68,7 +68,9 @@ final class Ed25519 {
     byte[] encode() {
       BigInteger inverse = z.modInverse(PRIME);
       byte[] out = bytes(y.multiply(inverse).mod(PRIME));
-      out[31] |= x.multiply(inverse).mod(PRIME).testBit(0) ? (byte) 0x80 : 0;
+      if (x.multiply(inverse).mod(PRIME).testBit(0)) {
+        out[31] = (byte) (out[31] | 0x80);
+      }
       return out;
     }
   }
@@ -88,7 +90,7 @@ final class Ed25519 {
   /** The point of 32 bytes: y, and the lowest bit of x; null where there is none. */
   private static Point decode(byte[] encoded) {
     byte[] plain = encoded.clone();
-    plain[31] &= 0x7F;
+    plain[31] = (byte) (plain[31] & 0x7F);
     BigInteger y = number(plain);
     if (y.compareTo(PRIME) >= 0) {
       return null;

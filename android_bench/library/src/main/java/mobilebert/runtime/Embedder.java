@@ -51,12 +51,14 @@ public final class Embedder extends Model {
   }
 
   /**
-   * The texts of an index that are nearest to a query, best first.
+   * The texts of an index that are nearest to a query, best first; an {@link IllegalArgumentException} where another
+   * artefact made its vectors.
    *
    * @param most at most so many
    */
   @NonNull
   public List<Hit> search(@NonNull String query, @NonNull EmbeddingIndex index, int most) {
+    index.checkEncoder(fingerprint());
     return index.search(embed(query), most);
   }
 
@@ -72,6 +74,6 @@ public final class Embedder extends Model {
       Cancellation.check(cancellation);
       rows[i] = embed(texts.get(i), cancellation);
     }
-    return EmbeddingIndex.of(texts, rows, card.embeddingSize);
+    return EmbeddingIndex.of(texts, rows, card.embeddingSize, fingerprint());
   }
 }

@@ -19,7 +19,11 @@ public final class EmbeddingIndex {
   /** Rows of floats where there are none of bytes, one after the other. */
   private final float[] floats;
 
-  private EmbeddingIndex(List<String> texts, int size, ByteRows rows, float[] floats) {
+  /** The fingerprint of the artefact that made the vectors; null where that is not known. */
+  private final String encoder;
+
+  private EmbeddingIndex(List<String> texts, int size, ByteRows rows, float[] floats, String encoder) {
+    this.encoder = encoder;
     this.texts = Collections.unmodifiableList(texts);
     this.size = size;
     this.rows = rows;
@@ -27,12 +31,12 @@ public final class EmbeddingIndex {
   }
 
   /** An index of vectors in a byte a number, as Python's Index.build makes it. */
-  static EmbeddingIndex of(List<String> texts, float[][] vectors, int size) {
+  static EmbeddingIndex of(List<String> texts, float[][] vectors, int size, String encoder) {
     ByteRows rows = new ByteRows(size);
     for (float[] vector : vectors) {
       rows.put(rows.count(), vector);
     }
-    return new EmbeddingIndex(new ArrayList<String>(texts), size, rows, null);
+    return new EmbeddingIndex(new ArrayList<String>(texts), size, rows, null, encoder);
   }
 
   /**
@@ -49,7 +53,8 @@ public final class EmbeddingIndex {
   }
 
   private static EmbeddingIndex readFolder(File folder) throws IOException {
-    Checksums.verify(folder, Arrays.asList("vectors.npy", "texts.jsonl"));
+    boolean told = Checksums.verify(folder, Arrays.asList("vectors.npy", "texts.jsonl")).containsKey(TextIndex.ABOUT);
+    String encoder = told ? TextIndex.readEncoder(folder) : null;
     NpyFile vectors = NpyFile.read(new File(folder, "vectors.npy"), 2, "|i1", "<f2");
     List<String> texts = texts(new File(folder, "texts.jsonl"));
     boolean small = vectors.type.equals("|i1");
@@ -63,9 +68,9 @@ public final class EmbeddingIndex {
     }
     if (small) {
       ByteRows rows = new ByteRows(vectors.columns, vectors.bytes(), scales.floats());
-      return new EmbeddingIndex(texts, vectors.columns, rows, null);
+      return new EmbeddingIndex(texts, vectors.columns, rows, null, encoder);
     }
-    return new EmbeddingIndex(texts, vectors.columns, null, vectors.floats());
+    return new EmbeddingIndex(texts, vectors.columns, null, vectors.floats(), encoder);
   }
 
   private static List<String> texts(File file) throws IOException {
@@ -85,6 +90,15 @@ public final class EmbeddingIndex {
   @NonNull
   public List<String> texts() {
     return texts;
+  }
+
+  /** Throws an {@link IllegalArgumentException} where another artefact than the one of a fingerprint made the vectors. */
+  void checkEncoder(String fingerprint) {
+    if (encoder != null && fingerprint != null && !encoder.equals(fingerprint)) {
+      throw new IllegalArgumentException(
+          "the index has vectors of another artefact (" + encoder + ", this one is " + fingerprint
+              + "); build it again with this one");
+    }
   }
 
   /** The texts whose vectors are nearest to one, by the cosine. */

@@ -103,6 +103,11 @@ public abstract class Model implements AutoCloseable {
     return network.runtime();
   }
 
+  /** Which artefact this is, by what its vectors depend on; null of parts without a folder. */
+  String fingerprint() {
+    return parts.fingerprint;
+  }
+
   int[] lengths() {
     return lengths;
   }

@@ -28,7 +28,7 @@ public final class EmbeddingIndexTest {
         rows[i] = i % 4 == 3 ? rows[i - 1] : vector(draw, 20);
         texts.add("text " + i);
       }
-      EmbeddingIndex index = EmbeddingIndex.of(texts, rows, 20);
+      EmbeddingIndex index = EmbeddingIndex.of(texts, rows, 20, null);
       for (int most : new int[] {1, 3, 10, 1000}) {
         float[] query = vector(draw, 20);
         List<Hit> all = index.search(query, count);
@@ -47,7 +47,7 @@ public final class EmbeddingIndexTest {
     for (int i = 0; i < MANY; i++) {
       rows[i] = i < 1000 ? vector(draw, SIZE) : rows[i % 1000];
     }
-    EmbeddingIndex index = EmbeddingIndex.of(Collections.nCopies(MANY, "text"), rows, SIZE);
+    EmbeddingIndex index = EmbeddingIndex.of(Collections.nCopies(MANY, "text"), rows, SIZE, "any");
     float[] query = vector(draw, SIZE);
     double best = Double.POSITIVE_INFINITY;
     ThreadMXBean clock = ManagementFactory.getThreadMXBean(); // of this thread alone: other processes do not count

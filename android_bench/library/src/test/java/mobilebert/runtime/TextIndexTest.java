@@ -113,7 +113,18 @@ public final class TextIndexTest {
         both.compare();
       }
     }
-    EmbeddingIndex read = EmbeddingIndex.read(folder);
+    final EmbeddingIndex read = EmbeddingIndex.read(folder);
+    read.checkEncoder(ENCODER);
+    IllegalArgumentException other =
+        assertThrows(
+            IllegalArgumentException.class,
+            new ThrowingRunnable() {
+              @Override
+              public void run() {
+                read.checkEncoder("another");
+              }
+            });
+    assertTrue(other.getMessage(), other.getMessage().contains("vectors of another artefact (0123abcd, this one is another)"));
     assertEquals(both.index.size(), read.size());
     Hit hit = read.search(vector("query"), 1).get(0);
     assertEquals(both.index.nearest(vector("query"), 1).get(0).score, hit.score, 0);

@@ -23,6 +23,8 @@ public final class FaqActivity extends Activity implements TextWatcher, Share.So
   private volatile Object record;
   private LatestQuery faq;
 
+  // Deprecated in favour of AndroidX, which this app does without.
+  @SuppressWarnings("deprecation")
   @Override
   protected void onCreate(Bundle state) {
     super.onCreate(state);
@@ -51,6 +53,7 @@ public final class FaqActivity extends Activity implements TextWatcher, Share.So
     };
   }
 
+  @SuppressWarnings("deprecation")
   @Override
   public Object onRetainNonConfigurationInstance() {
     return faq;
