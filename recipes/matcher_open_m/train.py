@@ -67,7 +67,7 @@ SHAPE = replace(
 class Settings:
     """How the student is trained; a checkpoint belongs to one of these."""
 
-    rate: float = 1e-3  # peak rate
+    rate: float = 2.5e-4  # peak rate
     size: int = 256  # texts a batch
     share: float = 0.3  # of MiniLM in the targets; the rest is MPNet
     noise: float = 0.15  # share of texts that are misspelt for the student
@@ -226,16 +226,9 @@ class Training:
         with Progress(*columns, console=console()) as bar:
             shown = bar.add_task("training", total=budget, completed=int(self.used))
             while self.used < budget:
-                if (
-                    self.readers
-                    and not self.pool.complete
-                    and self.reading < self.settings.reading * self.used
-                ):
-                    began = time.process_time()
-                    self._read()
-                    noted += time.process_time() - began
-                    if self.pool.read > 1.5 * self.near_of or self.pool.complete:
-                        self.near, self.near_of = neighbours(self.pool.near[: self.pool.read]), self.pool.read
+                began = time.process_time()
+                self._read_on()
+                noted += time.process_time() - began
                 began = time.process_time()
                 batches = batches or self._window()
                 for name, part in self._learn(batches.pop(), budget).items():
