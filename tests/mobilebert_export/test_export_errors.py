@@ -56,7 +56,7 @@ def refused(work, *arguments: str) -> str:
         (["--target", "onnx", "--quant", "int16x8"], "only none, fp16, dynamic, int8"),
         (["--buckets", "16,lots"], "16,32,64,128"),
         (["--buckets", "64,32,128"], "ascending"),
-        (["--buckets", "16,32"], "--seq-len, 128"),
+        (["--buckets", "16,32", "--seq-len", "128"], "--seq-len, 128"),
         (["--buckets", "4,128"], "at least 8"),
         (["--buckets", ",".join(map(str, range(64, 129)))], "65 lengths; at most 64"),
         (["--max-accuracy-drop", "0.2", "--quant", "none"], "can be mixed"),
