@@ -246,7 +246,7 @@ def calibrate(
 
     model, data = Path(model), Path(data)
     if equal_recall and not debias:
-        raise OptionError("--equal-recall: says how --debias is fitted; give both")
+        raise OptionError("--equal-recall: changes how --debias is fitted; give both")
     torch.set_num_threads(threads)
     network, tokenizer = mobilebert_models.load_pair_network(model), PairTokenizer.load(model)
     if network.num_labels != 2:

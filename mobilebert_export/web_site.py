@@ -153,7 +153,7 @@ def _licence(origin: str) -> str:
         return UNKNOWN_LICENCE
     card = (shipped_directory(origin) / "README.md").read_text(encoding="utf-8")
     found = re.search(r"^\*\*(.+?)\*\*", card, re.MULTILINE)
-    return found[1] if found else UNKNOWN_LICENCE
+    return found[1].rstrip(".") if found else UNKNOWN_LICENCE
 
 
 def _runtime_files(targets: set[str], node_modules: Path | None) -> list[Path]:

@@ -151,13 +151,13 @@ def choose(
                     return made
                 if passed is None or found.changed_share < passed.verification.changed_share:
                     passed = made
-                rejected.append(Rejected(recipe.name, found.thin, "passes with little room"))
+                rejected.append(Rejected(recipe.name, found.thin, "passes with little margin"))
         if recipe is not recipes[-1]:
             progress(f"  {rejected[-1]}")
     if passed:
         others = tuple(one for one in rejected if one.recipe != passed.recipe.name)
         if others != passed.rejected:  # another recipe has written over it
-            progress(f"  {passed.recipe.name} is taken: no other has more room")
+            progress(f"  {passed.recipe.name} is used: no other leaves more margin")
             passed = replace(passed, written=write(passed.recipe))
         return replace(passed, rejected=others)
     if len(rejected) == 1 and not compared:

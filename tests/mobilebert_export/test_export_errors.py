@@ -129,7 +129,7 @@ def test_match_and_verify_refuse_what_is_no_artefact(work):
     assert "nowhere" in refused(work, "match", "a", "b", "--artefact", "nowhere")
     assert "give two" in refused(work, "match", "only one", "--artefact", "nowhere")
     assert "not both" in refused(work, "match", "a", "b", "--pairs", "good.tsv", "--artefact", "nowhere")
-    assert "format" in refused(work, "match", "a", "b", "--artefact", "old")
+    assert "export the artefact again" in refused(work, "match", "a", "b", "--artefact", "old")
     assert "nowhere" in refused(work, "verify", "nowhere")
     assert "give one with --pairs" in refused(work, "match", "a", "b", "--text-a", "x", "--artefact", "old")
     assert "give one with --pairs" in refused(work, "verify", "old", "--text-a", "x")

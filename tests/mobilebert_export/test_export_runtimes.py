@@ -118,7 +118,7 @@ def test_tflite_runs_with_numpy_tokenizers_and_litert_alone(current):
 def test_a_missing_runtime_is_named(current):
     done = run(current, small_matcher.artefact("onnx", "none"), [])
     assert "ToolError: model.onnx needs a runtime" in done.stderr
-    assert "pip install onnxruntime" in done.stderr
+    assert "pip install 'onnxruntime" in done.stderr
 
 
 def test_tflite_runs_in_tflite_runtime_2_14(oldest):

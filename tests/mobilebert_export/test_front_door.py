@@ -89,6 +89,7 @@ def test_exports_help_begins_with_what_most_exports_need():
         "--out",
         "--model",
         "--target",
+        "--layout",
         "--quant",
         "--force",
         "--help",
@@ -136,7 +137,7 @@ def test_the_extras_are_those_of_the_distribution():
     assert set(extras.EXTRAS) | set(extras.FURTHER.values()) <= set(declared)
     assert set(extras.NEEDED) <= set(cli.FOLDERS)
     base = set(cli.FOLDERS) - set(extras.NEEDED)
-    assert base == {"run", "match", "search", "push", "phone"}
+    assert base == {"run", "match", "search", "push", "phone", "web"}
 
 
 def test_the_table_of_models_has_the_shipped_ones_with_the_size_of_their_weights(capsys):

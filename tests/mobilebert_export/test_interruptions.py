@@ -15,7 +15,7 @@ from tests.helpers.toys import toy_pairs, write_pairs
 SCRIPT = """
 import signal, sys, time
 from pathlib import Path
-from mobilebert_export import cli
+from mobilebert_export.command_line import program as cli
 # A test run that a shell started in its background ignores Ctrl-C, and so would its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from mobilebert_runtime.files import replacing_folder

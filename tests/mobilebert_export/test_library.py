@@ -96,7 +96,7 @@ def test_a_network_of_ours_in_memory_is_exported_as_its_directory_is(tmp_path):
     import transformers
 
     tokenizer = transformers.BertTokenizerFast(tokenizer_file=str(directory / "tokenizer.json"))
-    with pytest.raises(mb.UserError, match="--positive"):
+    with pytest.raises(mb.UserError, match="which class means a match"):
         mb.export(network, tmp_path / "none", **SMALL, tokenizer=tokenizer)
     with pytest.raises(mb.UserError, match="give its tokenizer"):
         mb.export(network, tmp_path / "none", **SMALL)
@@ -149,7 +149,7 @@ def test_training_calibrating_and_evaluating(tmp_path, toys, capfd):
     assert capfd.readouterr() == ("", "")
     assert trained.record["evaluations"][-1]["dev_accuracy"] >= 0
     assert trained.settings == mb.MatcherSettings.load(trained.model)
-    with pytest.raises(mb.UserError, match="force"):
+    with pytest.raises(mb.UserError, match="exists already"):
         mb.calibrate(trained.model, toys)
     settings = mb.calibrate(trained.model, toys, threads=1, force=True)
     assert settings == mb.MatcherSettings.load(trained.model)

@@ -129,7 +129,7 @@ def test_every_file_arrives_with_a_card_that_the_hub_reads(hub, artefact):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip().endswith("/commit/" + "1" * 40)
     assert hub.tokens == {"Bearer hf_test"}
-    assert hub.made[0]["private"] is True
+    assert hub.made[0]["visibility"] == "private"
     expected = {file.name: file.read_bytes() for file in artefact.iterdir()}
     card = hub.files.pop("README.md").decode()
     assert hub.files == expected
@@ -154,8 +154,7 @@ def test_a_refusal_is_one_line(hub, artefact):
 
 
 def test_a_hub_that_cannot_be_reached_is_one_line(hub, artefact):
-    hub.address = "http://127.0.0.1:9"  # nothing listens there
-    done = push(hub, artefact, REPOSITORY)
+    done = push(hub, artefact, REPOSITORY, HF_ENDPOINT="http://127.0.0.1:9")  # nothing listens there
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
 
 

@@ -10,7 +10,6 @@ from mobilebert_runtime.card import MATCHING
 from mobilebert_runtime.card_parts import Embedding
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.matcher import Matcher
-from mobilebert_runtime.vector_index import Index
 from tests.helpers import tiny_tasks
 
 TEXTS = [
@@ -40,7 +39,7 @@ def test_candidates_come_by_vectors_and_their_order_from_the_decision(ask, artef
     code, out, _ = ask("search", "swim", "--artefact", artefact, "--index", tsv(FILE), "--top", 3, "--json")
     assert code == 0
     embedder, matcher = Embedder.load(artefact), Matcher.load(artefact)
-    near = embedder.search("swim", Index.build(embedder.embed(TEXTS), TEXTS), CANDIDATES)
+    near = embedder.search("swim", embedder.index(TEXTS), CANDIDATES)
     assert len(near) < len(TEXTS)
     scores = matcher.score([("swim", hit.text) for hit in near]).tolist()
     expected = sorted(zip(scores, near, strict=True), key=lambda one: -one[0])[:3]
@@ -92,7 +91,7 @@ def test_what_cannot_be_searched_is_one_line(ask, artefact, tsv, tmp_path):
     (occupied / "mine").touch()
     for words, says in (
         (("--artefact", plain, "--index", file, "a"), "its network returns no vectors"),
-        (("--artefact", artefact, "--index", file, "a"), "is no index"),
+        (("--artefact", artefact, "--index", file, "a"), "no part of an index"),
         (("--artefact", artefact, "--index", file), "give either questions or --file"),
         (("--artefact", artefact, "--index", tmp_path / "none.tsv", "a"), "no such file or folder"),
         (("--artefact", artefact, "--index", occupied, "--text-a", "text", "a"), "--text-a"),

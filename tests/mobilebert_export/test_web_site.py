@@ -127,7 +127,11 @@ MISSING = "mobilebert: --out is missing; give the site's folder, or --serve to s
 
 def test_the_built_page_comes_with_the_package():
     root = Path(web_site.__file__).parents[1]
-    assert 'mobilebert_export = ["samples/*", "site_files/*"]' in (root / "pyproject.toml").read_text()
+    declared = (root / "pyproject.toml").read_text()
+    assert 'mobilebert_export = ["samples/*", "site_files/*", "py.typed"]' in declared
+        'mobilebert_export = ["samples/*", "site_files/*", "py.typed"]'
+        in (root / "pyproject.toml").read_text()
+    )
     assert {"index.html", "app.js", "worker.js", "runtimes.json"} <= {
         file.name for file in SITE_FILES.iterdir()
     }

@@ -315,7 +315,7 @@ def test_half_a_character_is_refused_and_named(folders):
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [
-        (("kind",), "unigram", "is no unigram"),
+        (("kind",), "unigram", "is not the unigram"),
         (("template", "pair"), ["<s>", "$A", "</s>", "$B", "</s>"], "template is not that"),
         (("template", "single"), ["$A", "</s>"], "template is not that"),
         (("pad_id",), 10**6, "has no token 1000000"),

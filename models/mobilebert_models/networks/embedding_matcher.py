@@ -125,9 +125,9 @@ class QuestionMark(nn.Module):
     scale: nn.Parameter
     question_mark: nn.Parameter
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.question_mark = nn.Parameter(torch.tensor([-1.0, 0.0]), requires_grad=False)
+    def _no_question_mark(self) -> nn.Parameter:
+        """What `question_mark` is until a vocabulary is known."""
+        return nn.Parameter(torch.tensor([-1.0, 0.0]), requires_grad=False)
 
     def know_questions(self, vocabulary: Mapping[str, int]) -> None:
         """Take the question mark's id of a vocabulary; without it nothing is passed by."""
@@ -187,6 +187,7 @@ class AlignmentHead(QuestionMark):
         self.cosines = nn.Parameter(torch.tensor([[1.0, 0.0, 0.0, 0.0]] * 2), requires_grad=False)
         # How much the distance of two questions counts, and by how much more from which overlap on.
         self.overlap = nn.Parameter(torch.tensor([1.0, 0.0, 1.0]), requires_grad=False)
+        self.question_mark = self._no_question_mark()
         # The first digits, then the second; one axis, since files in eight bits round what has two.
         nowhere = torch.tensor([-1.0, 0.0]).repeat_interleave(len(QUESTION_WORDS))
         self.question_words = nn.Parameter(nowhere, requires_grad=False)

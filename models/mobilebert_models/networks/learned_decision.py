@@ -29,6 +29,7 @@ class LearnedDecision(QuestionMark):
 
     def __init__(self, hidden_size: int, dropout: float = 0.2) -> None:
         super().__init__()
+        self.question_mark = self._no_question_mark()
         self.key = nn.Linear(2 * hidden_size, WIDTH)
         self.value = nn.Linear(2 * hidden_size, WIDTH)
         self.matter = nn.Linear(2 * hidden_size, 1)
