@@ -6,6 +6,7 @@ from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line import program
 from mobilebert_export.command_line.config_command import command_from
 from recipes.general_matchers.make import GeneralConfig, make_general
+from recipes.general_matchers.texts import FEWEST
 
 
 def run(config: GeneralConfig) -> None:
@@ -25,7 +26,7 @@ make = command_from(
     out=opt.RUN_FOLDER,
     teacher=opt.INPUT_FOLDER,
     minutes=opt.ABOVE_ZERO,
-    most_texts=opt.Number(400, 10**9),
+    most_texts=opt.Number(FEWEST, 10**9),
     quant=opt.QUANTS,
     threads=opt.THREADS,
 )

@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import spearmanr
 
 import recipes.general_matchers.teachers
-from mobilebert_export.command_line import options
 from mobilebert_models.networks.embedding_matcher import NONE
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.spelling import PROTECTED, SpellingCorrector
@@ -128,7 +127,6 @@ def test_shards_that_are_there_are_not_read_again(tmp_path, monkeypatch):
 
 def test_few_texts_have_fewer_held_out():
     assert [held(count) for count in (FEWEST, 8 * HELD, 10**6)] == [FEWEST // 8, HELD, HELD]
-    assert options.LEARNED.low == FEWEST
     assert FEWEST - held(FEWEST) > RANKS + 1  # so every text has as many near ones
     assert usable("a text", "a text")
 

@@ -63,7 +63,7 @@ def test_scored_pairs_find_their_columns(tmp_path):
     labelled.write_text("label\tquestion1\tquestion2\n1\tx\ty\n0\tu\tv\n")
     assert read_scored(labelled, most=1).pairs == [("x", "y")]
     labelled.write_text("gold\tquestion1\tquestion2\n1\tx\ty\n")
-    with pytest.raises(DataError, match="no column label or score; has gold, question1, question2"):
+    with pytest.raises(DataError, match="no column of labels, such as label or score"):
         read_scored(labelled)
 
 

@@ -95,11 +95,12 @@ class EmbeddingMatcher(nn.Module):
         types, length = token_type_ids.to(read.dtype), input_ids.shape[1]
         visible = read[:, None, :] * _equal(types[:, :, None], types[:, None, :])
         earlier = torch.ones(length, length, dtype=read.dtype, device=read.device).tril(-1)
-        at = (visible * earlier).sum(2)  # tokens of its own text before each
+        before = (visible * earlier).sum(2)  # tokens of its own text before each
+        at = before.to(input_ids.dtype)
         x = parts.word_embeddings(input_ids)
         if self.config.model_type == "mobilebert":
-            x = parts.embedding_transformation(_trigram(x * read[..., None], visible, at))
-        x = x + parts.position_embeddings(at.to(input_ids.dtype))
+            x = parts.embedding_transformation(_trigram(x * read[..., None], visible, before))
+        x = x + parts.position_embeddings(at)
         x = parts.LayerNorm(x + parts.token_type_embeddings.weight[0])
         for owner, name in ((parts, "embedding_hidden_mapping_in"), (self.encoder, "embeddings_project")):
             x = getattr(owner, name)(x) if hasattr(owner, name) else x
