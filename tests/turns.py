@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TURNS = {
     "exports": ("tests/mobilebert_export", "tests/quantize", "tests/models", "tests/e2e"),
-    "devices": ("tests/android_bench", "tests/mobilebert_runtime", "tests/matching"),
+    "devices": ("tests/android_bench", "tests/mobilebert_runtime", "tests/matching", "tests/web"),
     "trainings": ("tests/training", "tests/recipes", "tests/studies", "tests/e2e/test_interruptions.py"),
 }
 CHOICES = (*TURNS, "commit", "all")
