@@ -347,7 +347,7 @@ def gate(
     names = [str(base), str(candidate)]
     if all(".json" in name and not Path(name).is_dir() for name in names):
         if instructions:
-            raise OptionError("--instructions: counts those of artefacts; records hold what was measured")
+            raise OptionError("--instructions: works on artefacts, not on records")
         before, after = map(rules.Side.read, names)
         return GateResult(rules.gate(before, after, limits), after.record)
     first, second = name_candidates(names, threads)

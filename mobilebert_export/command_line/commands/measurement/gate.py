@@ -1,6 +1,6 @@
 """`mobilebert gate`: is the candidate slower than the base?"""
 
-from functools import cache
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -89,12 +89,7 @@ def gate(
         if not tested["as_expected"]:
             raise rules.GateError("the gate's self-test did not go as expected; see the runs above")
         return
-    with session_progress() as begin:
-        bar = cache(lambda: begin("sessions"))  # recorded sessions show none
-
-        def told(done: int, whole: int) -> None:
-            bar()(done, whole)
-
+    with nullcontext() if recorded else session_progress() as begin:
         found = library.gate(
             *artefacts,
             threads=threads,
@@ -104,7 +99,7 @@ def gate(
             instructions=counted,
             inputs=read_text_pairs(pairs) if pairs else PAIRS,
             limits=limits,
-            progress=told,
+            progress=begin and begin("sessions"),
         )
     if out:
         write_gate(found.record, found.verdict, out, force=force)
