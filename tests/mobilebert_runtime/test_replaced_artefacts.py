@@ -74,7 +74,7 @@ def test_loads_beside_replacements_are_of_one_export(target, signed, count, requ
     writer = threading.Thread(target=replace)
     writer.start()
     loaded, refused, mixed = 0, [], []
-    while loaded < count:
+    while loaded < count or len(replaced) < count:
         try:
             matcher = Matcher.load(out, public_key=key)
         except ArtefactError as error:
@@ -88,8 +88,11 @@ def test_loads_beside_replacements_are_of_one_export(target, signed, count, requ
     writer.join()
     assert len(replaced) >= count
     assert not mixed
-    assert bool(refused) is signed
-    assert all("is not signed" in one for one in refused), refused
+    assert all(signed and "is not signed" in one for one in refused), refused
+    if signed:
+        replace_folder(unsigned, out)
+        with pytest.raises(ArtefactError, match="is not signed"):
+            Matcher.load(out, public_key=key)
 
 
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
