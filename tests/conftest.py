@@ -1,6 +1,7 @@
 """Fixtures every room's tests share."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -52,8 +53,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The rows that tests of a table recorded, whichever process ran them."""
+    """The rows that tests of a table recorded, whichever process ran them, and where the time went."""
     reports = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])
+    every = [one for kept in terminalreporter.stats.values() for one in kept]
+    seconds: Counter[str] = Counter()
+    for one in every:
+        if isinstance(one, pytest.TestReport):
+            seconds[one.nodeid.partition("::")[0]] += one.duration
+    terminalreporter.section(f"files by time, of {sum(seconds.values()):.0f} seconds in all processes")
+    for name, spent in seconds.most_common(30):
+        terminalreporter.line(f"{spent:7.1f} s  {name}")
     rows = sorted(
         text for report in reports for name, text in report.user_properties if name == "export_table"
     )

@@ -1,6 +1,7 @@
 """README.md: every command runs as pasted, in order, in a scratch folder."""
 
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -21,15 +22,29 @@ def scratch(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def artefact(scratch):
-    """What `make export` leaves: the README's first command has run it, or it is run here."""
-    folder = scratch / "artefacts" / "matcher-int8"
-    if not folder.is_dir():
-        run("make export", scratch)
+    """What `make export` leaves: in the checkout since its last change, as in CI, or else it is run here."""
+    folder, made = scratch / "artefacts" / "matcher-int8", ROOT / "artefacts" / "matcher-int8"
+    if (made / "SHA256SUMS").is_file() and (made / "SHA256SUMS").stat().st_mtime > last_change():
+        shutil.copytree(made, folder)
+    else:
+        run("make export", scratch, activate=False)
     return folder
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_readme_command_runs(line, scratch):
+def last_change():
+    """When a file was written that decides what `make export` makes, as `make` would ask."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    others = ("tests/", "docs/", "results/", "studies/", "examples/", "web/", "android_bench/")
+    files = [ROOT / name for name in listed.stdout.splitlines() if not name.startswith(others)]
+    return max(path.stat().st_mtime for path in files if path.is_file())
+
+
+def test_make_export_leaves_an_artefact(artefact):
+    assert (artefact / "SHA256SUMS").is_file()
+
+
+@pytest.mark.parametrize("line", LINES[1:])
+def test_readme_command_runs(line, artefact, scratch):
     """In a shell of its own, in which the environment is active if the README has said so by then."""
     run(line, scratch, activate=ACTIVATE in LINES[: LINES.index(line)])
 

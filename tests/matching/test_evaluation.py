@@ -8,7 +8,7 @@ import pytest
 from mobilebert_export.command_line.program import main
 from mobilebert_matching.data.labelled_pairs import read_labelled
 from mobilebert_matching.evaluation import metrics
-from mobilebert_matching.evaluation.bias_measures import RecallGapError, require_recall_gap
+from mobilebert_matching.evaluation.bias_measures import RecallGapError, length_probe, require_recall_gap
 from mobilebert_matching.evaluation.confidence_intervals import calibration_interval, classification_intervals
 from mobilebert_matching.evaluation.pair_evaluation import evaluate
 from mobilebert_matching.length_bias.debiased_sets import debias, level
@@ -16,6 +16,12 @@ from mobilebert_matching.length_bias.length_divergence import Quartiles, pairwis
 from mobilebert_runtime.errors import DataError
 from tests.helpers.tiny_artefacts import WORDS, onnx_model, write_artefact
 from tests.helpers.toys import write_pairs
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """Of the probe, which tests/matching/test_bias.py looks at: most of the time here."""
+    monkeypatch.setitem(length_probe.__kwdefaults__, "draws", 3)
 
 
 def biased_pairs(count, seed=0):
