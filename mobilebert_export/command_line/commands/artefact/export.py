@@ -16,6 +16,7 @@ def run(request: ExportRequest, push: str | None = None) -> None:
     The artefact is run on real padded pairs in its own runtime and compared with the PyTorch model; beyond
     the recipe's tolerance the command exits 1 and leaves nothing under the final name.
     """
+    request.recipe()  # what the options alone decide is refused before torch is imported, which takes seconds
     from mobilebert_export import library
     from mobilebert_export.console import shown_steps
     from mobilebert_export.pipeline.report_page import print_summary
