@@ -1,0 +1,74 @@
+"""results/papers.md: `python -m studies.papers.report --force`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, get_args
+
+from typer import Option
+
+from mobilebert_runtime.files import check_output, replacing
+from studies.common.markdown import NONE, table
+from studies.common.script import Force, console, run
+from studies.papers import albert, kroneckerbert, length_divergence, mobilebert
+from studies.papers.row import RESULTS, Row, State
+
+PAPERS = (mobilebert, kroneckerbert, length_divergence, albert)
+HEAD = (
+    "of the paper",
+    "it says",
+    "its figure",
+    "here",
+    "our figure",
+    "our data and scale, or why there is none",
+    "evidence",
+)
+INTRODUCTION = """# The four papers, row by row
+
+`python -m studies.papers.report --force` writes this page from the records. *Remade*: the claim holds here, by proof or at a scale that
+can tell. *In part*: at a smaller scale, on other data, or some of it. *Contradicted*: our measurement says otherwise. *Not*: nothing was
+measured, and why. Evidence is a record, with the command that remakes it below the table, or the test that proves the row.
+"""
+
+
+def main(
+    out: Annotated[Path, Option(help="Markdown file.")] = RESULTS / "papers.md",
+    force: Force = False,
+) -> None:
+    """Write every table, figure and claim of the four papers beside what was found here."""
+    check_output(out, force=force)
+    with replacing(out, force=force) as partial:
+        partial.write_text(page(), encoding="utf-8")
+    console().print(out)
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [INTRODUCTION, _summary()]
+    for paper in PAPERS:
+        found = paper.rows()
+        commands = list(dict.fromkeys(row.command for row in found if row.command))
+        number = {command: f"[{k}]" for k, command in enumerate(commands, 1)}
+        parts += [f"## {paper.TITLE}\n", table(HEAD, (_cells(row, number) for row in found)) + "\n"]
+        parts += (
+            ["\n".join(f"{number[command]} `{command}`  " for command in commands) + "\n"] if commands else []
+        )
+    return "\n".join(parts)
+
+
+def _summary() -> str:
+    counts = {paper.TITLE: Counter(row.state for row in paper.rows()) for paper in PAPERS}
+    states = get_args(State)
+    lines = [(title, *(str(count[state]) for state in states)) for title, count in counts.items()]
+    total = ("all", *(str(sum(count[state] for count in counts.values())) for state in states))
+    return table(("paper", *states), [*lines, total]) + "\n"
+
+
+def _cells(row: Row, number: dict[str, str]) -> tuple[str, ...]:
+    evidence = f"`{row.evidence}`" + (f" {number[row.command]}" if row.command else "")
+    return (row.item, row.claim, row.theirs, row.state, row.ours or NONE, row.why or NONE, evidence)
+
+
+if __name__ == "__main__":
+    run(main)
