@@ -45,24 +45,22 @@ def main(
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRODUCTION, _summary()]
-    for paper in PAPERS:
-        found = paper.rows()
-        commands = list(dict.fromkeys(row.command for row in found if row.command))
+    found = {paper.TITLE: paper.rows() for paper in PAPERS}
+    parts = [INTRODUCTION, _summary(found)]
+    for title, rows in found.items():
+        commands = list(dict.fromkeys(row.command for row in rows if row.command))
         number = {command: f"[{k}]" for k, command in enumerate(commands, 1)}
-        parts += [f"## {paper.TITLE}\n", table(HEAD, (_cells(row, number) for row in found)) + "\n"]
-        parts += (
-            ["\n".join(f"{number[command]} `{command}`  " for command in commands) + "\n"] if commands else []
-        )
+        parts += [f"## {title}\n", table(HEAD, (_cells(row, number) for row in rows)) + "\n"]
+        parts += ["\n".join(f"{number[command]} `{command}`  " for command in commands) + "\n"]
     return "\n".join(parts)
 
 
-def _summary() -> str:
-    counts = {paper.TITLE: Counter(row.state for row in paper.rows()) for paper in PAPERS}
+def _summary(found: dict[str, list[Row]]) -> str:
     states = get_args(State)
+    counts = {title: Counter(row.state for row in rows) for title, rows in found.items()}
+    counts["all"] = sum(counts.values(), Counter())
     lines = [(title, *(str(count[state]) for state in states)) for title, count in counts.items()]
-    total = ("all", *(str(sum(count[state] for count in counts.values())) for state in states))
-    return table(("paper", *states), [*lines, total]) + "\n"
+    return table(("paper", *states), lines) + "\n"
 
 
 def _cells(row: Row, number: dict[str, str]) -> tuple[str, ...]:
