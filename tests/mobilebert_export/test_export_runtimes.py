@@ -128,6 +128,7 @@ def test_tflite_runs_in_tflite_runtime_2_14(oldest):
     assert agree(oldest, "tflite", "int16x8", 0.1) == "tflite-runtime"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quant", "tolerance"), [("none", 1e-5), ("fp16", 1e-4), ("static", 0.1), ("int16x8", 0.01)]
 )
@@ -139,6 +140,7 @@ def test_an_embedding_matcher_runs_in_tflite_runtime_2_14(oldest, quant, toleran
     assert folder_agrees(oldest, folder, pairs, tolerance) == "tflite-runtime"
 
 
+@pytest.mark.slow
 def test_ranges_found_at_run_time_are_right_in_tflite_runtime_2_14_where_it_was_asked_for(oldest, tmp_path):
     pairs = samples.verification_pairs()[:30]
     for name, model in (
@@ -150,6 +152,7 @@ def test_ranges_found_at_run_time_are_right_in_tflite_runtime_2_14_where_it_was_
         assert folder_agrees(oldest, folder, pairs, 0.1) == "tflite-runtime"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quant", ["fp16", "int16x8"])
 def test_a_stock_encoder_runs_in_tflite_runtime_2_14(oldest, tmp_path, quant):
     """Its positions are a constant that is added, which XNNPACK of then loses where it has to widen it."""
@@ -160,12 +163,14 @@ def test_a_stock_encoder_runs_in_tflite_runtime_2_14(oldest, tmp_path, quant):
     assert folder_agrees(oldest, folder, pairs, 0.01 if quant == "int16x8" else 1e-4) == "tflite-runtime"
 
 
+@pytest.mark.slow
 def test_product_codes_of_words_run_in_the_oldest_runtimes(oldest):
     pairs = samples.verification_pairs()[:30]
     for target, runtime in (("tflite", "tflite-runtime"), ("onnx", "onnxruntime")):
         assert folder_agrees(oldest, small_matcher.coded_artefact(target), pairs, 0.1) == runtime
 
 
+@pytest.mark.slow
 def test_all_four_lengths_of_the_default_export_run_in_tflite_runtime_2_14(oldest, tmp_path):
     folder, pairs = tmp_path / "four", samples.verification_pairs()[:60]
     made = small_matcher.report(
@@ -177,6 +182,7 @@ def test_all_four_lengths_of_the_default_export_run_in_tflite_runtime_2_14(oldes
     assert folder_agrees(oldest, folder, pairs, 0.1) == "tflite-runtime"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
 def test_the_shipped_artefacts_run_in_the_oldest_runtimes(oldest, folder):
     if not folder.is_dir():
@@ -205,6 +211,7 @@ def test_a_file_newer_than_its_runtime_is_refused_not_misread(oldest):
     assert "pip install --upgrade ai-edge-litert" in done.stderr
 
 
+@pytest.mark.slow
 def test_dynamic_ranges_run_in_litert_1_0(litert_1):
     pairs = samples.verification_pairs()[:30]
     for folder in (
