@@ -10,20 +10,23 @@ import type { PairTokenizer } from "./tokenizer.js";
 /** What is left of a character that was cut in two. */
 const HALF = /\p{Surrogate}/u;
 
-/** A network in a runtime, with its card and tokenizer; what `readOpened` of an entry point returns. */
+/** A network in a runtime, with its card and tokenizer. */
 export interface Opened {
   card: Card;
   tokenizer: PairTokenizer;
   network: Network;
+  /** Of what makes the answers, 64 hexadecimal digits; an index of other vectors is refused by it. */
+  fingerprint: string;
 }
 
 export abstract class ArtefactModel {
   readonly card: Card;
+  readonly fingerprint: string;
   protected readonly tokenizer: PairTokenizer;
   protected readonly network: Network;
 
   constructor(protected readonly opened: Opened) {
-    ({ card: this.card, tokenizer: this.tokenizer, network: this.network } = opened);
+    ({ card: this.card, fingerprint: this.fingerprint, tokenizer: this.tokenizer, network: this.network } = opened);
   }
 
   /** Package and backend, such as "LiteRT.js wasm". */
