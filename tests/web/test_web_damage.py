@@ -17,7 +17,7 @@ from tests.helpers import tiny_tasks
 from tests.helpers.artefact_mutations import Reader, mutate
 from tests.web.conftest import WEB
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = pytest.mark.timeout(3600)
 SCORED = [list(pair) for pair in PAIRS[:6]]
 # Of each target; together the acceptance's 200.
 COUNT = int(os.environ.get("MOBILEBERT_WEB_DAMAGE", "100" if os.environ.get("MOBILEBERT_WEB") else "12"))
@@ -63,6 +63,7 @@ class WebReader:
             self.process = None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["node", "chromium"])
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
 def test_the_same_damage_is_refused(target, where, request, tmp_path, capsys):
@@ -97,7 +98,7 @@ def test_the_same_damage_is_refused(target, where, request, tmp_path, capsys):
     assert counts[False, "refused", "refused"] > COUNT / 4
 
 
-@pytest.mark.parametrize("where", ["node", "chromium"])
+@pytest.mark.parametrize("where", ["node", pytest.param("chromium", marks=pytest.mark.slow)])
 def test_tasks_that_the_package_does_not_have_are_refused(where, request, tmp_path):
     request.getfixturevalue("browser" if where == "chromium" else "node")
     web = WebReader(where, tmp_path)

@@ -10,7 +10,7 @@ from mobilebert_runtime import Embedder, Index
 from mobilebert_runtime.card import EMBEDDING
 from tests.helpers import tiny_tasks
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 TEXTS = [f"Text {i}, “quoted”\u2028 – {'é' * (i % 3)}" for i in range(60)]
 
 
