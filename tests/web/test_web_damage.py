@@ -12,7 +12,8 @@ import pytest
 
 from android_bench.measuring.sample_pairs import PAIRS
 from mobilebert_runtime import Matcher
-from mobilebert_runtime.card import QUESTION_ANSWERING, TOKEN_CLASSIFICATION
+from mobilebert_runtime.card import MATCHING, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
+from mobilebert_runtime.errors import DataError
 from tests.helpers import tiny_tasks
 from tests.helpers.artefact_mutations import Reader, mutate
 from tests.web.conftest import WEB
@@ -36,7 +37,7 @@ class WebReader:
         self.patience = patience
         self.process = None
 
-    def read(self, folder):
+    def read(self, folder, pairs=SCORED):
         if self.process is None:
             self.process = subprocess.Popen(
                 ["node", *self.program],
@@ -47,7 +48,7 @@ class WebReader:
                 cwd=WEB,
             )
         artefact = folder.name if self.where == "chromium" else str(folder)
-        self.process.stdin.write(json.dumps({"artefact": artefact, "pairs": SCORED}) + "\n")
+        self.process.stdin.write(json.dumps({"artefact": artefact, "pairs": pairs}) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], self.patience)
         line = self.process.stdout.readline() if ready else ""
@@ -109,4 +110,15 @@ def test_tasks_that_the_package_does_not_have_are_refused(where, request, tmp_pa
         assert said["why"].endswith(
             f"{task}: is for {task}, which this package does not do; run it in Python or on Android"
         )
+    web.close()
+
+
+def test_a_pair_with_an_empty_text_is_refused(node, tmp_path):
+    folder = tiny_tasks.write(tmp_path / "matcher", MATCHING)
+    web = WebReader("node", tmp_path)
+    for blank in ("", " \u2003\x1f\x85\n"):
+        said = web.read(folder, [["a text", "b"], ["a text", blank]])
+        assert said["why"] == "DataError: entry 2: its second text is empty; leave the pair out"
+        with pytest.raises(DataError, match="entry 2: its second text is empty"):
+            Matcher.load(folder).score([("a text", "b"), ("a text", blank)])
     web.close()

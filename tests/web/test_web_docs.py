@@ -1,4 +1,4 @@
-"""The TypeScript of docs/web.md, as a web developer has it: the packed npm package, types, a bundle, a page."""
+"""The TypeScript of docs/web.md as a developer has it: the packed npm package, types, a bundle, a page."""
 
 import os
 from pathlib import Path

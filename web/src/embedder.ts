@@ -3,8 +3,9 @@
 import type { Card } from "./card.js";
 import { ArtefactError } from "./errors.js";
 import type { Hit } from "./matcher.js";
-import { ArtefactModel, checkTexts, wrongTask, type Opened } from "./model.js";
+import { ArtefactModel, wrongTask, type Opened } from "./model.js";
 import { OUTPUT } from "./network.js";
+import { checkTexts } from "./texts.js";
 import { Index } from "./vector_index.js";
 
 /** A sentence encoder; it also opens a matcher whose network returns the vector of its first text. */
