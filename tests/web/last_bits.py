@@ -1,8 +1,8 @@
-"""How many decisions of an int8 .onnx file change in Python alone when float weights change in their last bit?
+"""Decisions of an int8 .onnx file that change in Python alone when float weights change in their last bit.
 
-`python -m tests.web.last_bits ARTEFACT DATA.tsv [SEEDS]`. Half of the scales of the layer normalisations become the next
-float32. Another processor or a browser rounds its sums otherwise, which changes as much: what this prints is the noise
-that two machines can't fall below.
+`python -m tests.web.last_bits ARTEFACT DATA.tsv [SEEDS]`. Half of the scales of the layer normalisations
+become the next float32. Another processor or a browser rounds its sums otherwise, which changes as much: what
+this prints is the noise that two machines can't fall below.
 """
 
 import shutil
@@ -60,7 +60,7 @@ def main(artefact: str, data: str, seeds: str = "3") -> None:
         changed = int(((scores >= threshold) != (other >= threshold)).sum())
         largest = float(np.abs(logits - others).max())
         sys.stdout.write(
-            f"seed {seed}: {count} scales changed, {changed} of {len(pairs)} decisions, logits by {largest:.4f}\n"
+            f"seed {seed}: {count} scales, {changed} of {len(pairs)} decisions, logits by {largest:.4f}\n"
         )
 
 
