@@ -1,8 +1,9 @@
 /**
  * Builds the package into dist/, and the site's files into the Python package that `mobilebert web` reads them from.
  *
- *     node build.mjs          both
- *     node build.mjs --check  fails where the site's files in the Python package are not those of this source
+ *     node build.mjs            both
+ *     node build.mjs --package  the package alone
+ *     node build.mjs --check    fails where the site's files in the Python package are not those of this source
  */
 
 import { execFileSync } from "node:child_process";
@@ -71,6 +72,7 @@ function differences(made) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--check")) await check();
+  else if (process.argv.includes("--package")) await buildPackage();
   else await Promise.all([buildPackage(), buildSite(SITE_FILES)]);
 }
 

@@ -284,6 +284,15 @@ def test_limits_are_the_callers():
     assert judge(grown).verdict == "regression"
 
 
+def test_pages_of_a_program_that_is_in_no_checkout_name_no_commit():
+    one = replace(record(), commit=None)
+    page = report.bench_markdown(one)
+    assert "None" not in page
+    assert "Commit" not in page
+    assert f"Measured {one.date}" in page
+    assert f"Commit abc, {one.date}" in report.bench_markdown(replace(one, commit="abc"))
+
+
 def test_padded_inputs_say_nothing_of_other_buckets():
     one = record()
     for buckets in ([32, 64, 128], None):

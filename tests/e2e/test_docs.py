@@ -79,6 +79,7 @@ NOT_RUN = {
     "mobilebert run artefacts/vectors": "needs an artefact of the task; tests/mobilebert_export runs it",
 }
 SYSTEMS = ("uv", "conda", "docker", "wsl", "xcode-select", "brew", "sudo")
+NUMBER = re.compile(r"\d\.\d+")
 EVERY = [command for page in PAGES for command in commands(page, "sh", "text")]
 RUN = [c for page in NAVIGATION for c in commands(page, "sh") if not c.line.startswith(tuple(NOT_RUN))]
 
@@ -111,6 +112,23 @@ def test_python_of_the_pages_runs(scratch):
     assert [float(line.split()[0]) > 0.5 for line in scores] == [True, False]
     assert found[0].endswith("What is the best way to learn swimming?")
     assert len(found) == 2
+
+
+@pytest.mark.slow
+def test_the_front_page_shows_what_its_commands_print(scratch):
+    [block] = blocks("docs/index.md", "console")
+    said: list[tuple[str, list[str]]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            said.append((line[2:], []))
+        else:
+            said[-1][1].append(line)
+    assert len(said) == 3
+    for command, expected in said:
+        found = run(command, scratch).splitlines()
+        assert [NUMBER.sub("", line) for line in found] == [NUMBER.sub("", line) for line in expected]
+        numbers = [[float(one) for one in NUMBER.findall("\n".join(lines))] for lines in (found, expected)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.02)
 
 
 def test_what_is_not_run_is_listed_with_its_reason():

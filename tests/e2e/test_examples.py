@@ -1,6 +1,7 @@
 """Every file of examples/ does what it says, on small models."""
 
 import json
+import shutil
 
 import pytest
 
@@ -37,6 +38,18 @@ def test_export_your_model_agrees_with_transformers(scratch):
     """The small matcher is a model directory that `transformers` reads too."""
     model = small_matcher.model_directory()
     lines = run(f"python examples/export_your_model.py {model} own", scratch).splitlines()
+    theirs, ours = (float(line.split()[-1]) for line in lines[-2:])
+    assert abs(theirs - ours) < 0.05
+
+
+@pytest.mark.slow
+def test_export_your_model_takes_the_class_that_matches(scratch, tmp_path):
+    model = shutil.copytree(small_matcher.model_directory(), tmp_path / "unnamed")
+    config = json.loads((model / "config.json").read_text())
+    config["id2label"], config["label2id"] = {"0": "LABEL_0", "1": "LABEL_1"}, {"LABEL_0": 0, "LABEL_1": 1}
+    (model / "config.json").write_text(json.dumps(config))
+    (model / "matcher.json").unlink()
+    lines = run(f"python examples/export_your_model.py {model} unnamed LABEL_1", scratch).splitlines()
     theirs, ours = (float(line.split()[-1]) for line in lines[-2:])
     assert abs(theirs - ours) < 0.05
 

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -19,20 +21,21 @@ from mobilebert_models import MatcherSettings
 from mobilebert_models.loading.labels import positive_index
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.matcher import Matcher
+from tests.conftest import ROOT
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs
 
 PAIRS = toy_pairs(12)[0]
 
 
-def directory(folder, names, outputs=None):
+def directory(folder, names, outputs=None, positions=64):
     """A model directory of `transformers`, of random weights, with these class names; None: unnamed."""
     config = transformers.BertConfig(
         hidden_size=32,
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=32,
-        max_position_embeddings=64,
+        max_position_embeddings=positions,
         num_labels=outputs or len(names or "01"),
         initializer_range=0.4,  # probabilities that differ from pair to pair
     )
@@ -141,6 +144,24 @@ def test_class_names_that_do_not_fit_the_classifier_are_refused(tmp_path):
         (folder / "config.json").write_text(json.dumps(config | {"id2label": given}))
         with pytest.raises(ModelError, match=message):
             card_of(folder)
+
+
+def test_a_model_that_takes_fewer_tokens_than_the_default_needs_no_length(tmp_path):
+    model = str(directory(tmp_path / "model", ("different", "same"), positions=96))
+    request = ExportRequest(out=tmp_path / "out", model=model)
+    loaded = load_model(model)
+    assert artefact_card(loaded, request.recipe(), request.card_buckets(loaded.longest)).seq_len == 96
+
+
+def test_the_example_asks_which_of_unnamed_classes_matches(tmp_path):
+    """`examples/export_your_model.py` ends in one line, before any work."""
+    model = directory(tmp_path / "model", None)
+    command = [sys.executable, ROOT / "examples/export_your_model.py", model, tmp_path / "out"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "LABEL_0, LABEL_1" in done.stderr
+    assert "which class means a match" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_negations_are_not_their_positive():

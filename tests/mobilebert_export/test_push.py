@@ -102,6 +102,10 @@ def hub():
 
 
 def push(hub, *words, **environment):
+    return command(hub, "push", *words, **environment)
+
+
+def command(hub, *words, **environment):
     address = f"http://127.0.0.1:{hub.server_address[1]}"
     given = {
         "HF_ENDPOINT": address,
@@ -110,7 +114,7 @@ def push(hub, *words, **environment):
         "NO_PROXY": "127.0.0.1",
     }
     return subprocess.run(
-        [sys.executable, "-m", "mobilebert_export", "push", *map(str, words)],
+        [sys.executable, "-m", "mobilebert_export", *map(str, words)],
         env=os.environ | given | environment,
         capture_output=True,
         text=True,
@@ -172,3 +176,14 @@ def test_a_damaged_folder_does_not_leave(hub, artefact, tmp_path):
     done = push(hub, copy, REPOSITORY)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert not hub.tokens
+
+
+@pytest.mark.slow
+def test_an_export_is_uploaded_as_it_was_written(hub, tmp_path):
+    plain = ["--target", "onnx", "--quant", "none", "--seq-len", 32, "--buckets", 32, "--no-measure"]
+    model = ["--model", small_matcher.model_directory(), "--out", tmp_path / "made"]
+    done = command(hub, "export", *model, *plain, "--push", REPOSITORY)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("/commit/" + "1" * 40)
+    del hub.files["README.md"]
+    assert hub.files == {file.name: file.read_bytes() for file in (tmp_path / "made").iterdir()}

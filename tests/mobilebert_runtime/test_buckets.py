@@ -170,3 +170,9 @@ def test_the_default_buckets_end_in_the_sequence_length(tmp_path):
     assert lengths(128) == DEFAULT_BUCKETS
     assert lengths(50) == (16, 32, 50)
     assert lengths(16) == (16,)
+
+
+def test_a_model_of_fewer_tokens_ends_the_default_buckets(tmp_path):
+    request = ExportRequest(out=tmp_path)
+    assert [one.seq_len for one in request.card_buckets(96)] == [16, 32, 64, 96]
+    assert [one.seq_len for one in request.card_buckets(20)] == [16, 20]

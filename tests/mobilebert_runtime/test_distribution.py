@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -56,6 +55,11 @@ for name in mobilebert_runtime.__all__:
     getattr(mobilebert_runtime, name)
 print(Matcher.load(sys.argv[1]).score([("a moon", "the moon")])[0])
 """
+
+
+def installed_here():
+    """The folders of installed packages, as a .pth file names them; a shared environment has several."""
+    return "\n".join(place for place in sys.path if place.endswith("site-packages"))
 
 
 def interpreter(version):
@@ -134,7 +138,7 @@ def test_both_wheels_in_a_fresh_environment_export(wheels, tmp_path):
     site = next((tmp_path / "venv").glob("lib/python*/site-packages"))
     install = [str(inside), "-m", "pip", "install", "--quiet", "--no-deps", *map(str, wheels.values())]
     subprocess.run(install, check=True)
-    (site / "locked.pth").write_text(sysconfig.get_paths()["purelib"])
+    (site / "locked.pth").write_text(installed_here())
     command = ["export", "--model", str(small_matcher.model_directory()), "--quant", "none", "--no-measure"]
     command += ["--seq-len", "32", "--out", str(tmp_path / "made")]
     run = [str(inside), "-I", "-m", "mobilebert_export", *command]
@@ -158,7 +162,7 @@ def test_optimums_program_exports(wheels, tmp_path):
     )
     if done.returncode:
         pytest.skip(f"not run: pip can't install {OPTIMUM}: {done.stderr.strip()[-200:]}")
-    (site / "locked.pth").write_text(sysconfig.get_paths()["purelib"])
+    (site / "locked.pth").write_text(installed_here())
 
     def optimum(*words):
         command = [str(inside / "optimum-cli"), "export", *words]

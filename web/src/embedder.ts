@@ -3,9 +3,10 @@
 import type { Card } from "./card.js";
 import { ArtefactError } from "./errors.js";
 import type { Hit } from "./matcher.js";
-import { ArtefactModel, checkTexts, wrongTask, type Opened } from "./model.js";
+import { ArtefactModel, wrongTask, type Opened } from "./model.js";
 import { OUTPUT } from "./network.js";
-import type { Index } from "./vector_index.js";
+import { checkTexts } from "./texts.js";
+import { Index } from "./vector_index.js";
 
 /** A sentence encoder; it also opens a matcher whose network returns the vector of its first text. */
 export class Embedder extends ArtefactModel {
@@ -34,12 +35,16 @@ export class Embedder extends ArtefactModel {
     return this.runRows(this.encode(texts), OUTPUT.embedding);
   }
 
+  /** An index in int8 of texts for `search`; it knows what made it. */
+  async index(texts: readonly string[]): Promise<Index> {
+    return Index.build(await this.embed(texts), texts, this.fingerprint);
+  }
+
   /** The texts of the index with the highest cosine to the query, the highest first. */
   async search(query: string, index: Index, topK = 10): Promise<Hit[]> {
-    if (index.size !== this.size) {
-      throw new ArtefactError(
-        `the index holds vectors of ${index.size} numbers, this network's have ${this.size}; build it with this artefact`,
-      );
+    if (index.encoder === null) throw new ArtefactError("the index does not say what made it; build it again with Embedder.index");
+    if (index.encoder !== this.fingerprint) {
+      throw new ArtefactError("the index was made by another artefact; build it again with this one");
     }
     const [vector] = await this.embed([query]);
     return index.nearest(vector as Float32Array, topK);

@@ -34,12 +34,12 @@ export async function open(folder: Folder, options: LoadOptions, openNetwork: Op
   if (!(Number.isInteger(threads) && threads >= 1 && threads <= MOST_THREADS)) {
     throw new DataError(`threads is ${threads}; give 1 to ${MOST_THREADS}`);
   }
-  const { card, files } = await readArtefact(folder, options.onProgress);
+  const { card, files, fingerprint } = await readArtefact(folder, options.onProgress);
   const Class = CLASSES.find((one) => one.reads(card));
   if (!Class) throw new ArtefactError(`${folder.name}: is for ${card.task}, which this package does not do; run it in Python or on Android`);
   const tokenizer = PairTokenizer.read(card, files, folder.name);
   const where = `${folder.name}/${card.modelFile}`;
   const network = await openNetwork(where, files.get(card.modelFile) as Uint8Array, card, { ...options, threads });
-  const opened: Opened = { card, tokenizer, network };
+  const opened: Opened = { card, tokenizer, network, fingerprint };
   return new Class(opened);
 }

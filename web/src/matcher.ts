@@ -2,8 +2,10 @@
 
 import type { Card } from "./card.js";
 import { DataError } from "./errors.js";
-import { ArtefactModel, checkTexts, wrongTask, type Opened } from "./model.js";
+import { ArtefactModel, wrongTask, type Opened } from "./model.js";
 import { OUTPUT } from "./network.js";
+import type { Encoded } from "./template.js";
+import { checkTexts, refuseEmpty } from "./texts.js";
 
 export type Pair = readonly [a: string, b: string];
 
@@ -29,21 +31,24 @@ export class Matcher extends ArtefactModel {
    * The probability of the positive label for each pair, or the value of a network for regression.
    *
    * With `symmetric` both orders of a pair have one score: the mean of both, or where the card is symmetric the score of
-   * the order in which the texts sort.
+   * the order in which the texts sort. The score of two different texts that are the same tokens to the network is
+   * kept below the threshold, and the console warns of them.
    */
   async score(pairs: readonly Pair[], { symmetric = false } = {}): Promise<number[]> {
     checkTexts(pairs, 2);
     const shift = pairs.map(([a, b]) => this.card.lengthShift?.of(a, b) ?? 0);
     const probability = (logits: Float32Array, place: number) => positiveProbability(logits, this.card, shift[place] ?? 0);
-    if (!symmetric || this.card.symmetric) {
-      const read = symmetric ? pairs.map(sorted) : pairs;
-      return (await this.logits(read)).map(probability);
-    }
-    const both = await this.logits(pairs.flatMap(([a, b]) => [[a, b], [b, a]] as Pair[]));
-    return pairs.map((_, place) => {
-      const [forward, backward] = [both[2 * place], both[2 * place + 1]] as [Float32Array, Float32Array];
-      return Math.fround(0.5 * Math.fround(probability(forward, place) + probability(backward, place)));
+    const read = symmetric && this.card.symmetric ? pairs.map(sorted) : pairs;
+    const both = symmetric && !this.card.symmetric;
+    const rows = this.rowsOf(both ? read.flatMap(([a, b]) => [[a, b], [b, a]] as Pair[]) : read);
+    const logits = await this.logitsOf(rows);
+    const step = both ? 2 : 1;
+    const scores = read.map((_, place) => {
+      const forward = probability(logits[step * place] as Float32Array, place);
+      if (!both) return forward;
+      return Math.fround(0.5 * Math.fround(forward + probability(logits[2 * place + 1] as Float32Array, place)));
     });
+    return this.keptApart(scores, read, rows.filter((_, i) => i % step === 0));
   }
 
   /** The positive label at and above the threshold; below it the other of two labels, else "not …". */
@@ -66,12 +71,34 @@ export class Matcher extends ArtefactModel {
   /** Raw logits of each pair, in the order of `card.labels`. */
   async logits(pairs: readonly Pair[]): Promise<Float32Array[]> {
     checkTexts(pairs, 2);
-    const rows = this.encode(pairs);
+    return this.logitsOf(this.rowsOf(pairs));
+  }
+
+  private rowsOf(pairs: readonly Pair[]): Encoded[] {
+    refuseEmpty(pairs);
+    return this.encode(pairs);
+  }
+
+  private async logitsOf(rows: readonly Encoded[]): Promise<Float32Array[]> {
     const found = await this.runPacked(rows, OUTPUT.logits);
     const rest = rows.map((_, place) => place).filter((place) => !found.has(place));
     const alone = await this.runRows(rest.map((place) => rows[place] as (typeof rows)[0]), OUTPUT.logits);
     rest.forEach((place, i) => found.set(place, alone[i] as Float32Array));
     return rows.map((_, place) => found.get(place) as Float32Array);
+  }
+
+  /** Scores, below the threshold where the network can't tell two texts apart. */
+  private keptApart(scores: number[], pairs: readonly Pair[], rows: readonly Encoded[]): number[] {
+    const { seqLen, threshold } = this.card;
+    const alike = pairs.map((pair, place) => this.tokenizer.confuses(pair, (rows[place] as Encoded).ids, seqLen));
+    const first = alike.indexOf(true);
+    if (first < 0) return scores;
+    console.warn(
+      `entry ${first + 1}: ${JSON.stringify(pairs[first]).slice(0, 120)} are the same tokens to the network: the vocabulary ` +
+        `lacks what they differ in, or they differ beyond ${seqLen} tokens; its score is kept below the threshold`,
+    );
+    const most = largestBelow(threshold);
+    return scores.map((score, place) => (alike[place] ? Math.min(score, most) : score));
   }
 }
 
@@ -79,6 +106,18 @@ export class Matcher extends ArtefactModel {
 export function best(scores: ArrayLike<number>, texts: readonly string[], topK = texts.length): Hit[] {
   const order = texts.map((_, place) => place).sort((one, other) => (scores[other] as number) - (scores[one] as number));
   return order.slice(0, topK).map((place) => ({ place, score: scores[place] as number, text: texts[place] as string }));
+}
+
+/** The largest float32 below a number. */
+function largestBelow(value: number): number {
+  const found = new Float32Array([value]);
+  const bits = new Int32Array(found.buffer);
+  while ((found[0] as number) >= value) {
+    // Neighbours of one sign have neighbouring bits; below 0 is the negative number nearest to it.
+    if (found[0] === 0) found[0] = -(2 ** -149);
+    else bits[0] = (bits[0] as number) + ((found[0] as number) > 0 ? -1 : 1);
+  }
+  return found[0] as number;
 }
 
 /** A pair in the order in which its texts sort by code points, as Python's do. */

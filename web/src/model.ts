@@ -1,29 +1,29 @@
 /** What the classes of all tasks share: an artefact opened, checked and run. */
 
 import type { Card, TaskName } from "./card.js";
-import { ArtefactError, DataError } from "./errors.js";
+import { ArtefactError } from "./errors.js";
 import { checkAnswer, pad, type Network, type Outputs } from "./network.js";
 import { plan } from "./packing.js";
 import type { Encoded } from "./template.js";
 import type { PairTokenizer } from "./tokenizer.js";
 
-/** What is left of a character that was cut in two. */
-const HALF = /\p{Surrogate}/u;
-
-/** A network in a runtime, with its card and tokenizer; what `readOpened` of an entry point returns. */
+/** A network in a runtime, with its card and tokenizer. */
 export interface Opened {
   card: Card;
   tokenizer: PairTokenizer;
   network: Network;
+  /** Of what makes the answers, 64 hexadecimal digits; an index of other vectors is refused by it. */
+  fingerprint: string;
 }
 
 export abstract class ArtefactModel {
   readonly card: Card;
+  readonly fingerprint: string;
   protected readonly tokenizer: PairTokenizer;
   protected readonly network: Network;
 
   constructor(protected readonly opened: Opened) {
-    ({ card: this.card, tokenizer: this.tokenizer, network: this.network } = opened);
+    ({ card: this.card, fingerprint: this.fingerprint, tokenizer: this.tokenizer, network: this.network } = opened);
   }
 
   /** Package and backend, such as "LiteRT.js wasm". */
@@ -100,21 +100,6 @@ export abstract class ArtefactModel {
     }
     return found;
   }
-}
-
-/** Refuses what is not a list of texts, or of pairs of texts, and half of a character that was cut in two. */
-export function checkTexts(given: unknown, texts: 1 | 2): void {
-  const what = texts === 1 ? "a text" : "a pair of texts";
-  if (!Array.isArray(given)) throw new DataError(`give a list with ${what} in each entry`);
-  given.forEach((one: unknown, number) => {
-    const parts: unknown[] = texts === 1 ? [one] : Array.isArray(one) ? one : [];
-    if (parts.length !== texts || !parts.every((part) => typeof part === "string")) {
-      throw new DataError(`entry ${number + 1} is not ${what}`);
-    }
-    if (parts.some((part) => HALF.test(part as string))) {
-      throw new DataError(`entry ${number + 1} holds half a surrogate pair; give the whole text, or leave that character out`);
-    }
-  });
 }
 
 export function wrongTask(card: Card, task: TaskName): ArtefactError {

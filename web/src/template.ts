@@ -51,6 +51,12 @@ export class TemplateIds {
     this.size = parts.filter((part) => typeof part.id === "number").length;
   }
 
+  /** Special tokens before the first text of a pair, and between both. */
+  get specials(): [number, number] {
+    const [a, b] = [this.parts.findIndex((part) => part.id === "A"), this.parts.findIndex((part) => part.id === "B")];
+    return [a, b - a - 1];
+  }
+
   /** @param id of a special token by its name; `undefined` where there is none */
   static of(template: Template, id: (name: string) => number | undefined): TemplateIds | null {
     const parts = template.map(({ name, type }) => ({

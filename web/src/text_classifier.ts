@@ -1,8 +1,9 @@
 /** Classes of a text, or of a pair of texts: one of them, several at once, or a value. */
 
 import type { Activation, Card } from "./card.js";
-import { ArtefactModel, checkTexts, wrongTask, type Opened } from "./model.js";
+import { ArtefactModel, wrongTask, type Opened } from "./model.js";
 import { OUTPUT } from "./network.js";
+import { checkTexts } from "./texts.js";
 
 export interface Score {
   label: string;

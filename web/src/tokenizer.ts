@@ -7,6 +7,7 @@ import { decodeText, Fields, parseJson, type Json } from "./checked.js";
 import { ArtefactError, firstLine } from "./errors.js";
 import { readSpelling, type SpellingCorrector } from "./spelling.js";
 import { TemplateIds, type Encoded } from "./template.js";
+import { readAsOne } from "./texts.js";
 import { checkTokenizerFile, entriesOf, templateOf } from "./tokenizer_file.js";
 
 /** Characters of a WordPiece's text that are read at first for each token that has room. */
@@ -64,6 +65,21 @@ export class PairTokenizer {
       const [keptA, keptB] = this.kept(a, b, tokens[0].length, tokens[1].length, most - pair.size);
       return pair.fill(tokens[0].slice(0, keptA), tokens[1].slice(0, keptB));
     });
+  }
+
+  /** Are the two texts of a pair different, but the same tokens in what `ids` made of them? */
+  confuses(texts: readonly string[], ids: readonly number[], most: number): boolean {
+    const pair = this.pair as TemplateIds;
+    const [before, between] = pair.specials;
+    const count = Math.floor((ids.length - pair.size) / 2);
+    const odd = (ids.length - pair.size) % 2;
+    if (odd && ids.length < most) return false;
+    const first = ids.slice(before, before + count).join();
+    // The odd token of two texts that were cut is either's.
+    const seconds = [0, odd].map((more) => before + count + more + between).map((start) => ids.slice(start, start + count).join());
+    if (first && !seconds.includes(first)) return false;
+    const [a = "", b = ""] = this.corrected(texts);
+    return a !== b && !(first && readAsOne(a, b));
   }
 
   private corrected(texts: readonly string[]): readonly string[] {

@@ -1,6 +1,6 @@
 /** An index of texts by their vectors: rows of int8 or float16, and the texts. Reads the folder that Python writes. */
 
-import { decodeText, largestSize, type Json } from "./checked.js";
+import { decodeText, Fields, largestSize, parseJson, type Json } from "./checked.js";
 import { ArtefactError, DataError } from "./errors.js";
 import { readChecked, type Folder } from "./folder.js";
 import { best, type Hit } from "./matcher.js";
@@ -9,6 +9,9 @@ import { readNpy } from "./npy.js";
 const VECTORS = "vectors.npy";
 const SCALES = "scales.npy";
 const TEXTS = "texts.jsonl";
+const ABOUT = "index.json";
+/** The format of index.json that this package reads. */
+const FORMAT = 1;
 
 export class Index {
   /**
@@ -16,19 +19,25 @@ export class Index {
    * @param size of a vector
    * @param rows int8 numbers, or float16 ones as float32, row by row; there may be room for more than are used
    * @param scales of int8 rows: a row is its scale times its numbers
+   * @param encoder fingerprint of the artefact that made the vectors; null where that is not known
    */
   private constructor(
     readonly texts: string[],
     readonly size: number,
     private rows: Int8Array | Float32Array,
     private scales: Float32Array | null,
+    readonly encoder: string | null,
   ) {}
 
-  /** An index in int8 of vectors and their texts. More can be added. */
-  static build(vectors: readonly Float32Array[], texts: readonly string[]): Index {
+  /**
+   * An index in int8 of vectors and their texts. More can be added.
+   *
+   * @param encoder `fingerprint` of the artefact that made the vectors; `Embedder.search` asks for it
+   */
+  static build(vectors: readonly Float32Array[], texts: readonly string[], encoder: string | null = null): Index {
     const size = vectors[0]?.length;
     if (!size) throw new DataError("an index needs a vector and its text at least");
-    const index = new Index([], size, new Int8Array(0), new Float32Array(0));
+    const index = new Index([], size, new Int8Array(0), new Float32Array(0), encoder);
     index.add(vectors, texts);
     return index;
   }
@@ -71,14 +80,15 @@ export class Index {
     for (let row = 0; row < scores.length; row++) {
       let sum = 0;
       for (let i = 0, at = row * this.size; i < this.size; i++, at++) sum += (this.rows[at] as number) * (query[i] as number);
-      scores[row] = this.scales ? Math.fround(sum) * (this.scales[row] as number) : sum;
+      const cosine = this.scales ? Math.fround(sum) * (this.scales[row] as number) : sum;
+      scores[row] = Math.min(1, Math.max(-1, cosine)); // rounded rows may be longer than 1 by a little
     }
     return best(scores, this.texts, topK);
   }
 
   /** Reads the folder that Python's `Index.save` wrote. */
   static async read(folder: Folder): Promise<Index> {
-    const files = await readChecked(folder, [VECTORS, TEXTS]);
+    const { files } = await readChecked(folder, [VECTORS, TEXTS, ABOUT], undefined, "build the index again");
     const at = (file: string) => `${folder.name}/${file}`;
     const vectors = readNpy(files.get(VECTORS) as Uint8Array, at(VECTORS), ["int8", "float16"], 2);
     let scales: Float32Array | null = null;
@@ -92,8 +102,17 @@ export class Index {
     for (const [found, what] of [[texts.length, "texts"], [scales?.length ?? count, "scales"]] as const) {
       if (found !== count) throw new ArtefactError(`${folder.name}: ${found} ${what} for ${count} vectors; build the index again`);
     }
-    return new Index(texts, size, vectors.data as Int8Array | Float32Array, scales);
+    const encoder = readEncoder(files.get(ABOUT) as Uint8Array, at(ABOUT));
+    return new Index(texts, size, vectors.data as Int8Array | Float32Array, scales, encoder);
   }
+}
+
+function readEncoder(bytes: Uint8Array, where: string): string | null {
+  const about = new Fields(parseJson(decodeText(bytes, where), where, "card"), where);
+  if (about.integer("format", 0, Number.MAX_SAFE_INTEGER) !== FORMAT) {
+    throw new ArtefactError(`${where}: is of another format than ${FORMAT}; build the index again`);
+  }
+  return about.take("encoder", "string", "null") === null ? null : about.text("encoder");
 }
 
 function readTexts(bytes: Uint8Array, where: string): string[] {

@@ -84,7 +84,7 @@ const calls = {
       const vectors = await embedder().embed(some);
       if (mine !== asked) return 0;
       if (index) (index as Index).add(vectors, some);
-      else index = Index.build(vectors, some);
+      else index = Index.build(vectors, some, embedder().fingerprint);
       report(at + some.length, "texts");
       do await nextMessage();
       while (searching);
