@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mobilebert_export.command_line import extras, options
-from mobilebert_runtime.errors import OptionError, UserError
+from mobilebert_runtime.errors import OptionError, UserError, printable
 
 # Folder of mobilebert_export/command_line/commands/ → name on the command line → its line in `mobilebert
 # --help`. The function lives in FOLDER/NAME.py (dashes become underscores) and has the same name.
@@ -252,5 +252,5 @@ def one_line(error: Exception) -> str:
             message += f" (see {context.command_path} --help)"
     else:
         message = str(error) or type(error).__name__
-    message = " ".join(message.split())
+    message = printable(" ".join(message.split()))
     return message if len(message) <= 600 else f"{message[:400]} … {message[-180:]}"

@@ -31,6 +31,13 @@ from mobilebert_runtime.files import replacing_folder
 from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, read_settings
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
+# Weights of the file that a network may leave: a pooler that its head does not read, places and types of
+# tokens in order, and the output table of a pretraining head, which is its word embeddings.
+_SPARE = re.compile(
+    r"(encoder\.)?(pooler\.dense\.(weight|bias)|embeddings\.(position_ids|token_type_ids))"
+    r"|cls\.predictions\.decoder\.(weight|bias)"
+)
+_DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 _WORDS = "word_embeddings.weight"
 _LAYER = re.compile(r"\.layer\.(\d+)\.")
 SENTENCEPIECE_FILE = "spiece.model"  # in the place of vocab.txt
@@ -99,7 +106,16 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
             f"{directory}: model.safetensors holds {beyond[0]!r}, a layer that config.json does not "
             "have; correct num_hidden_layers"
         )
-    for name in expected.keys() & tensors.keys():
+    if spare := sorted(name for name in tensors.keys() - expected if not _SPARE.fullmatch(name)):
+        raise ModelError(
+            f"{directory}: model.safetensors holds {len(spare)} tensors that the network does not take, the "
+            f"first {spare[0]!r}; merge an adapter into its model, or leave out what is not needed, and save "
+            "it again"
+        )
+    for name in sorted(expected.keys() & tensors.keys()):
+        if tensors[name].dtype not in _DTYPES:
+            kind = str(tensors[name].dtype).removeprefix("torch.")
+            raise ModelError(f"{directory}: tensor {name!r} is {kind}; save the model in float32 or float16")
         if expected[name].shape != tensors[name].shape:
             raise ModelError(
                 f"{directory}: tensor {name!r} has shape {tuple(tensors[name].shape)}, "
@@ -124,11 +140,17 @@ def read_config(directory: str | Path) -> EncoderConfig:
         raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
+        _refuse_quantised(values)
         return EncoderConfig.from_dict(values)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
     except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise ModelError(f"{path}: not a model config ({error})") from error
+
+
+def _refuse_quantised(values: Any) -> None:
+    if isinstance(values, dict) and values.get("quantization_config") is not None:
+        raise ModelError("has a quantization_config; save the model with its weights in float")
 
 
 def load_classifier(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> PairClassifier:

@@ -46,9 +46,8 @@ def match(
     empty (as JSON: null, with the row's line and problem), so that output and file stay aligned. A text that
     begins with two dashes goes after a lone --.
     """
-    from rich.console import Console
-
     from mobilebert_export.console import silenced
+    from mobilebert_export.terminal import Terminal
     from mobilebert_runtime.matcher import Matcher
 
     if pairs is None and len(texts or ()) != 2:
@@ -61,7 +60,7 @@ def match(
     asked = table.pairs if table else [(texts[0], texts[1])] if texts else []
     with silenced():
         matcher = Matcher.load(artefact, threads)
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with console.status("") as status:
 
         def rows() -> Iterator[dict[str, Any]]:

@@ -48,7 +48,6 @@ def gate(
     later, or more memory, bytes, work or instructions. A troubled or different machine, too few sessions and
     figures that are missing are inconclusive: exit 1 as well.
     """
-    from rich.console import Console
     from rich.markdown import Markdown
 
     from android_bench.gate import verdict as rules
@@ -58,6 +57,7 @@ def gate(
     from android_bench.measuring.progress import session_progress
     from android_bench.measuring.sample_pairs import PAIRS
     from mobilebert_export import library
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.data.pairs import read_text_pairs
 
     if len(artefacts) != (1 if self_test else 2):
@@ -69,7 +69,7 @@ def gate(
     limits = rules.Limits(slower, larger)
     if out:
         check_free(out, force=force)
-    console = Console()
+    console = Terminal()
     console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
     if self_test:
         with session_progress() as begin:
