@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console, RenderableType
+from rich.markdown import Markdown
 from rich.status import Status
 from rich.text import Text
 
@@ -24,6 +25,11 @@ class Terminal(Console):
     def status(self, status: RenderableType, **_: Any) -> Status:
         """A spinner with a line that can be updated."""
         return _Line(_shown(status), console=self)
+
+
+def markdown(text: str) -> Markdown:
+    """A page to print; its control characters are shown as escapes."""
+    return Markdown(printable(text))
 
 
 class _Line(Status):

@@ -174,6 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(command: Any, arguments: list[str] | None, name: str) -> None:
     """Run a command and exit with its code; the one line of an error begins with `name`."""
+    _open_streams(name)
     for stream in (sys.stdout, sys.stderr):  # a terminal of another encoding shows \\u1234 for what it lacks
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -201,6 +202,18 @@ def run(command: Any, arguments: list[str] | None, name: str) -> None:
                 sys.stderr.write(f"{name}: {message}\n")
             raise SystemExit(error.exit_code) from None
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _open_streams(name: str) -> None:
+    """Refuse a closed standard output; the next file that is opened would take its place.
+
+    Standard error, where it is closed, goes nowhere.
+    """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (for the whole process)
+    if sys.stdout is None:
+        sys.stderr.write(f"{name}: standard output is closed; send it to a file, or to {os.devnull}\n")
+        raise SystemExit(2)
 
 
 @contextmanager

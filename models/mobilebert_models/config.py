@@ -101,6 +101,10 @@ class EncoderConfig:
         ):
             if value not in known:
                 raise ModelError(f"config: {name} is {value!r}; expected one of {', '.join(known)}")
+        if self.pad_token_id >= self.vocab_size:
+            raise ModelError(
+                f"config: pad_token_id {self.pad_token_id} is none of the {self.vocab_size} tokens"
+            )
         if self.attention_size % self.num_attention_heads:
             raise ModelError(
                 f"config: attention width {self.attention_size} does not divide by "

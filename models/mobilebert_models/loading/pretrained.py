@@ -27,7 +27,7 @@ from mobilebert_models.weights.eight_bit import pack, unpack
 from mobilebert_models.weights.word_codes import looks_coded
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import ModelError
-from mobilebert_runtime.files import replacing_folder
+from mobilebert_runtime.files import parse_json, replacing_folder
 from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, read_settings
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
@@ -139,7 +139,7 @@ def read_config(directory: str | Path) -> EncoderConfig:
     if not path.is_file():
         raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parse_json(path.read_text(encoding="utf-8"))
         _refuse_quantised(values)
         return EncoderConfig.from_dict(values)
     except ModelError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from mobilebert_export.command_line import options as opt
-from mobilebert_runtime.errors import DataError, OptionError
+from mobilebert_runtime.errors import DataError, OptionError, printable
 
 if TYPE_CHECKING:
     from mobilebert_matching.data.pairs import PairTable
@@ -108,5 +108,7 @@ def line(row: dict[str, Any], *, as_json: bool) -> str:
     """A row of output."""
     if as_json:
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
-        return json.dumps(row, ensure_ascii=not readable) + "\n"
-    return "\t\n" if row["score"] is None else f"{row['score']:.6f}\t{row['label']}\n"
+        return printable(json.dumps(row, ensure_ascii=not readable)) + "\n"
+    if row["score"] is None:
+        return "\t\n"
+    return f"{row['score']:.6f}\t{printable(' '.join(row['label'].split()))}\n"

@@ -48,8 +48,6 @@ def gate(
     later, or more memory, bytes, work or instructions. A troubled or different machine, too few sessions and
     figures that are missing are inconclusive: exit 1 as well.
     """
-    from rich.markdown import Markdown
-
     from android_bench.gate import verdict as rules
     from android_bench.gate.gate_report import gate_markdown, self_test_markdown, write_gate, write_self_test
     from android_bench.measuring.latency import BenchError
@@ -57,7 +55,7 @@ def gate(
     from android_bench.measuring.progress import session_progress
     from android_bench.measuring.sample_pairs import PAIRS
     from mobilebert_export import library
-    from mobilebert_export.terminal import Terminal
+    from mobilebert_export.terminal import Terminal, markdown
     from mobilebert_matching.data.pairs import read_text_pairs
 
     if len(artefacts) != (1 if self_test else 2):
@@ -85,7 +83,7 @@ def gate(
             )
         if out:
             write_self_test(tested, out, force=force)
-        console.print(Markdown(self_test_markdown(tested)))
+        console.print(markdown(self_test_markdown(tested)))
         if not tested["as_expected"]:
             raise rules.GateError("the gate's self-test did not go as expected; see the runs above")
         return
@@ -103,5 +101,5 @@ def gate(
         )
     if out:
         write_gate(found.record, found.verdict, out, force=force)
-    console.print(Markdown(gate_markdown(found.verdict)))
+    console.print(markdown(gate_markdown(found.verdict)))
     found.verdict.require_pass()

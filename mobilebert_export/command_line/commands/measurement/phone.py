@@ -153,7 +153,6 @@ def _bench(
     sustained: str | None,
     estimate: Path | None,
 ) -> None:
-    from rich.markdown import Markdown
 
     from android_bench.measuring.latency_report import check_free
     from android_bench.phone import phone_bench as bench
@@ -162,7 +161,7 @@ def _bench(
     from android_bench.phone.estimate import Estimate
     from android_bench.phone.sustained import forget, seconds_of, sustain
     from android_bench.runner.bundle import Bundle
-    from mobilebert_export.terminal import Terminal
+    from mobilebert_export.terminal import Terminal, markdown
     from mobilebert_runtime.card import read_card
 
     if out:
@@ -183,7 +182,7 @@ def _bench(
         forget(out)
     console = Terminal()
     console.width = max(console.width, 110)
-    console.print(Markdown(report.markdown(run, expected)))
+    console.print(markdown(report.markdown(run, expected)))
 
 
 def _match(
