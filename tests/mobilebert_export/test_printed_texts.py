@@ -22,15 +22,8 @@ from mobilebert_runtime.errors import ModelError, printable
 from tests.helpers.toys import toy_pairs, write_pairs
 
 ROOT = Path(__file__).parents[2]
-INSTALLED = (
-    "mobilebert_runtime",
-    "models",
-    "matching",
-    "training",
-    "quantize",
-    "android_bench",
-    "mobilebert_export",
-)
+INSTALLED = ("mobilebert_runtime", "models", "matching", "training", "android_bench", "mobilebert_export")
+MARKING = ("rich.console", "rich.markdown", "rich")
 # What rich takes for markup, what a terminal obeys, and what turns a line around.
 MARKUP = ("x[/b]", "[bold]y", "[/]", "[link=http://a.b]z", ":smile:")
 CONTROL = ("\x1b[31mred", "a\x9b2Jb", "a\x07b", "c\rd", "\u202egnp.exe", "e\x7ff", "\x00g", "h\u2028i")

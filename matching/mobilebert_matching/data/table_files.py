@@ -251,7 +251,9 @@ class ParquetFile:
         try:
             self._file = pq.ParquetFile(path)
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{path}: not a Parquet file ({error}); check how it was written") from error
+            raise DataError(
+                f"{path}: not a Parquet file ({_line_of(error)}); check how it was written"
+            ) from error
         self.columns = list(self._file.schema_arrow.names)
         self.size = self._file.metadata.num_rows
 
@@ -267,7 +269,7 @@ class ParquetFile:
                 yield _arrow_block(lines, [batch.column(name) for name in wanted], done)
         except (pa.ArrowException, OSError) as error:
             raise DataError(
-                f"{self.path}: row {done + 1}: cannot be read ({error}); write it again"
+                f"{self.path}: row {done + 1}: cannot be read ({_line_of(error)}); write it again"
             ) from error
 
     def copy(self, keep: np.ndarray, out: Path) -> None:
@@ -415,6 +417,10 @@ def _decoded_lines(raw: bytes, first: int) -> tuple[list[int], list[str], list[P
         lines = [line for line, text in rows if "\0" not in text]
         texts = [text for text in texts if "\0" not in text]
     return lines, texts, bad
+
+
+def _line_of(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
 
 
 def _arrow_block(lines: list[int], columns: list[Any], done: int) -> Block:

@@ -37,6 +37,8 @@ _SPARE = re.compile(
     r"(encoder\.)?(pooler\.dense\.(weight|bias)|embeddings\.(position_ids|token_type_ids))"
     r"|cls\.predictions\.decoder\.(weight|bias)"
 )
+_COUNTS = ("num_hidden_layers", "num_feedforward_networks")
+_SIZES = ("vocab_size", "hidden_size", "intermediate_size", "max_position_embeddings")
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 _WORDS = "word_embeddings.weight"
 _LAYER = re.compile(r"\.layer\.(\d+)\.")
@@ -86,6 +88,7 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     config = read_config(directory)
     named = read_object(directory / "config.json").get("architectures") or [""]
     tensors = _read_tensors(directory / "model.safetensors", config)
+    _check_sizes(directory, config, tensors)
     try:
         model = _empty_model(config, str(named[0]), tensors, num_labels, seed)
     except ModelError as error:
@@ -116,6 +119,8 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
         if tensors[name].dtype not in _DTYPES:
             kind = str(tensors[name].dtype).removeprefix("torch.")
             raise ModelError(f"{directory}: tensor {name!r} is {kind}; save the model in float32 or float16")
+        if not tensors[name].isfinite().all():
+            raise ModelError(f"{directory}: tensor {name!r} holds NaN or infinity; train or fetch it again")
         if expected[name].shape != tensors[name].shape:
             raise ModelError(
                 f"{directory}: tensor {name!r} has shape {tuple(tensors[name].shape)}, "
@@ -127,6 +132,21 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
             if name.endswith(_WORDS) and looks_coded(parameter):
                 parameter.requires_grad_(False)
     return model.eval()
+
+
+def _check_sizes(directory: Path, config: EncoderConfig, tensors: dict[str, Tensor]) -> None:
+    """Refuse sizes that no tensor of the file has, before a network of them fills the memory."""
+    largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
+    wanted = {name: getattr(config, name) for name in _SIZES}
+    if config.kronecker:  # its factors are smaller than what they make
+        wanted, largest = {}, len(tensors)
+    wanted |= {name: getattr(config, name) for name in _COUNTS if getattr(config, name) > len(tensors)}
+    name = max(wanted, key=lambda one: wanted[one], default=None)
+    if name is not None and wanted[name] > largest:
+        raise ModelError(
+            f"{directory}: config.json asks for {name} {wanted[name]}, more than any tensor of "
+            "model.safetensors has; is it of another model?"
+        )
 
 
 def read_config(directory: str | Path) -> EncoderConfig:
