@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from mobilebert_runtime.errors import printable
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from mobilebert_export.terminal import Terminal
 
 # Called with the title of each step as it begins. An indented line is a remark, not a step.
 Progress = Callable[[str], None]
@@ -21,20 +23,32 @@ def quiet(_line: str) -> None:
     """Shows nothing: what a library does unless it is asked."""
 
 
-def progress_console() -> Console:
-    """A console on the terminal's standard error that stays visible inside `silenced`."""
-    from rich.console import Console
+def plain_lines(line: str) -> None:
+    """A `Progress` that writes each line on standard error."""
+    sys.stderr.write(printable(line.strip()) + "\n")
 
-    return Console(file=os.fdopen(os.dup(2), "w", encoding="utf-8"), highlight=False)
+
+def progress_console() -> Terminal:
+    """A console on the terminal's standard error that stays visible inside `silenced`."""
+    from mobilebert_export.terminal import Terminal
+
+    return Terminal(file=os.fdopen(os.dup(2), "w", encoding="utf-8"), highlight=False)
 
 
 @contextmanager
-def step(console: Console, title: str) -> Iterator[None]:
+def step(console: Terminal, title: str) -> Iterator[None]:
     """Show `title` with a spinner while the block runs, then one line with the time it took."""
     start = time.perf_counter()
     with console.status(title):
         yield
-    console.print(f"[green]✓[/] {title} [dim]{time.perf_counter() - start:.1f} s[/]")
+    _print_done(console, title, time.perf_counter() - start)
+
+
+def _print_done(console: Terminal, title: str, seconds: float) -> None:
+    from rich.text import Text
+
+    done = f" {printable(title)} "
+    console.print(Text.assemble(("✓", "green"), done, (f"{seconds:.1f} s", "dim")))
 
 
 @contextmanager
@@ -49,7 +63,7 @@ def shown_steps() -> Iterator[Progress]:
 
         def finish() -> None:
             for title, start in begun:
-                console.print(f"[green]✓[/] {title} [dim]{time.perf_counter() - start:.1f} s[/]")
+                _print_done(console, title, time.perf_counter() - start)
             begun.clear()
 
         def progress(line: str) -> None:
@@ -70,13 +84,19 @@ def shown_steps() -> Iterator[Progress]:
 @contextmanager
 def reading(title: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error; yields what to call with (done, whole)."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
+    from mobilebert_export.terminal import Terminal
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    console = Terminal(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(printable(title), total=None)
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
 

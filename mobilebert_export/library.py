@@ -101,6 +101,7 @@ def train(
     threads: int = 2,
     force: bool = False,
     bar: bool = False,
+    progress: Progress = quiet,
 ) -> TrainingResult:
     """Train a text matcher on labelled pairs.
 
@@ -121,6 +122,7 @@ def train(
         threads: CPU threads.
         force: replace a finished model.
         bar: show a progress bar and development figures on stdout.
+        progress: told of pairs that occur several times.
 
     Raises:
         UserError: an option, the data or the folder does not fit.
@@ -147,6 +149,7 @@ def train(
             learning_rate=learning_rate,
             patience=patience,
             dtype=dtype,
+            progress=progress,
         )
     record = json.loads((Path(out) / "finetune.json").read_text(encoding="utf-8"))
     return TrainingResult(model, MatcherSettings.load(model), record)

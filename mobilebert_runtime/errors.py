@@ -5,6 +5,7 @@ A package that knows a further kind derives its own class from one of the two ba
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 Raised = TypeVar("Raised", bound="UserError")
@@ -20,6 +21,15 @@ class UserError(ValueError):
         """The error with advice for a program that has these options; its message names none of them."""
         self.advice = advice, options
         return self
+
+
+# What could steer a terminal, or change the order in which a line is read.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """A text for a terminal: control characters but tabs and line ends as JSON's escapes."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class OptionError(UserError):

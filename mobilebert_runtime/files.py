@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 import re
 import secrets
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # A folder that several writers replace at once is moved aside so often.
 ATTEMPTS = 9
+LEVELS = 100  # of nested lists and objects in a JSON text of somebody else's
 
 
 def check_output(out: Path, *, force: bool) -> None:
@@ -224,6 +226,52 @@ def write_json(path: Path, values: Any) -> None:
     """Write indented JSON under a temporary name, then rename it; an earlier file is replaced."""
     with replacing(path, force=True) as partial:
         partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def parse_json(text: str) -> Any:
+    """What a JSON text of somebody else's holds; whatever is wrong with it is a `ValueError`.
+
+    Raises:
+        ValueError: it is not JSON, names a member twice, is nested more than `LEVELS` deep, or has a number
+            that no float holds.
+    """
+    try:
+        found = json.loads(text, parse_int=_integer, parse_float=_real, object_pairs_hook=_members)
+    except RecursionError:
+        raise ValueError(f"it is nested more than {LEVELS} levels deep") from None
+    level, seen = [found], 0
+    while level := [inner for value in level for inner in _inside(value)]:
+        seen += 1
+        if seen > LEVELS:
+            raise ValueError(f"it is nested more than {LEVELS} levels deep")
+    return found
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 300:
+        raise ValueError(f"it has an integer of {len(digits)} digits")
+    return int(digits)
+
+
+def _real(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"its number {digits[:40]} is too large")
+    return value
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it names {next(name for name in names if names.count(name) > 1)!r:.60} twice")
+    return found
 
 
 def refuse_finished(directory: Path, *, force: bool) -> None:

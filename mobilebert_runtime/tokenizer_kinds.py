@@ -12,6 +12,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.files import parse_json
 
 # Characters; a longer word is [UNK].
 LONGEST_WORD = 100
@@ -86,7 +87,7 @@ def read_settings(directory: Path) -> dict[str, Any]:
         if not path.is_file():
             continue
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = parse_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise ModelError(f"{path}: damaged ({str(error)[:200]}); restore it") from None
         if not isinstance(data, dict):

@@ -153,9 +153,9 @@ def chart(points: Sequence[Point]) -> str:
             f"<title>{html.escape(told)}</title></circle>"
         )
         if number % every == 0:
-            label = html.escape(point.commit[:7])
+            label, day = html.escape(point.commit[:7]), html.escape(point.date[:10])
             marks.append(f'<text x="{here}" y="{base + 16}" text-anchor="middle">{label}</text>')
-            marks.append(f'<text x="{here}" y="{base + 30}" text-anchor="middle">{point.date[:10]}</text>')
+            marks.append(f'<text x="{here}" y="{base + 30}" text-anchor="middle">{day}</text>')
     unit = f'<text x="{LEFT - 6}" y="{TOP - 2}" text-anchor="end">ms</text>'
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="latency in ms over commits">'

@@ -21,6 +21,7 @@ from mobilebert_runtime.backends import Backend, PackedGraph, onnx_options, open
 from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, ArtefactCard, read_card
 from mobilebert_runtime.checked import read_bytes
 from mobilebert_runtime.errors import ArtefactError
+from mobilebert_runtime.files import parse_json
 
 EXTERNAL_MODEL_FILE = "bare.json"
 
@@ -50,7 +51,7 @@ class ExternalModel:
         """Read bare.json; raises `ArtefactError` naming what is wrong."""
         path = folder / EXTERNAL_MODEL_FILE
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = parse_json(path.read_text(encoding="utf-8"))
             inputs = {ours: (str(name), np.dtype(kind).name) for ours, (name, kind) in data["inputs"].items()}
             found = cls(**{**data, "inputs": inputs})
         except (OSError, ValueError, TypeError, KeyError) as error:

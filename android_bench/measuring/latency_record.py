@@ -1,6 +1,5 @@
 """A measured run with what it takes to judge it later: the model files' facts, the commit, the date."""
 
-import json
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from android_bench.measuring.model_facts import model_facts
 from android_bench.profiling.instructions import count_instructions
 from android_bench.profiling.operator_profile import profile
 from mobilebert_runtime.errors import ToolError
+from mobilebert_runtime.files import parse_json
 
 FORMAT = 1
 # Where instructions are counted: on this processor, or on Arm cores in emulation.
@@ -80,7 +80,7 @@ class Record:
     def read(cls, path: Path) -> "Record":
         """Read a record from a file; `BenchError` names the file and what is wrong."""
         try:
-            return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
+            return cls.from_json(parse_json(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise BenchError(
                 f"{path}: unreadable ({error}); give a .json file of `mobilebert bench`"

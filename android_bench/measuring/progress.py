@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from android_bench.measuring.latency import Progress
+from mobilebert_runtime.errors import printable
 
 
 @contextmanager
@@ -13,11 +14,16 @@ def session_progress() -> Iterator[Callable[[str], Progress]]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True, markup=False)) as bars:
 
         def begin(title: str) -> Progress:
-            task = bars.add_task(title, total=None)
+            task = bars.add_task(printable(title), total=None)
             return lambda done, total: bars.update(task, completed=done, total=total)
 
         yield begin

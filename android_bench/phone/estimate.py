@@ -4,12 +4,12 @@ The file is one that `python -m studies.latency.arm_kernels` writes: cycles of a
 artefact, modelled, of one network.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from android_bench.measuring.latency import BenchError, Comparison
+from mobilebert_runtime.files import parse_json
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Estimate:
     def read(cls, path: Path) -> "Estimate":
         """The file's ratios; `BenchError` where it is no such file."""
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = parse_json(path.read_text(encoding="utf-8"))
             quants = {name: about["quant"] for name, about in data["artefacts"].items()}
             ratios = {
                 core: _ratios({quants[name]: one["cycles"] for name, one in files.items()})

@@ -31,13 +31,14 @@ class ColumnNames:
 
 
 @contextmanager
-def known_columns(data: Path, names: ColumnNames, kept: Path | None = None) -> Iterator[Path]:
+def known_columns(data: Path, names: ColumnNames) -> Iterator[Path]:
     """The data itself where nothing is named, else a copy with the columns text_a, text_b and label.
+
+    The copy is deleted at the end.
 
     Args:
         data: a file, or a folder with train.tsv, dev.tsv, test.tsv.
         names: of its columns.
-        kept: the folder of the copy; None: one that is deleted at the end.
 
     Raises:
         DataError: a column is missing, or a row is damaged.
@@ -47,13 +48,13 @@ def known_columns(data: Path, names: ColumnNames, kept: Path | None = None) -> I
         return
     with tempfile.TemporaryDirectory() as temporary:
         # Records name the last two parts of a path.
-        folder = kept or Path(temporary) / data.resolve().parent.name
+        folder = Path(temporary) / data.resolve().parent.name
         if data.is_file():
             folder.mkdir(parents=True, exist_ok=True)
             copy = folder / f"{data.stem}.tsv"
             write_copy(data, names, copy)
         else:
-            copy = folder if kept else folder / data.resolve().name
+            copy = folder / data.resolve().name
             copy.mkdir(parents=True, exist_ok=True)
             for file in (data / f"{part}.tsv" for part in PARTS):
                 if file.is_file():

@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mobilebert_export.command_line import extras, options
-from mobilebert_runtime.errors import OptionError, UserError
+from mobilebert_runtime.errors import OptionError, UserError, printable
 
 # Folder of mobilebert_export/command_line/commands/ → name on the command line → its line in `mobilebert
 # --help`. The function lives in FOLDER/NAME.py (dashes become underscores) and has the same name.
@@ -174,6 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(command: Any, arguments: list[str] | None, name: str) -> None:
     """Run a command and exit with its code; the one line of an error begins with `name`."""
+    _open_streams(name)
     for stream in (sys.stdout, sys.stderr):  # a terminal of another encoding shows \\u1234 for what it lacks
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -201,6 +202,18 @@ def run(command: Any, arguments: list[str] | None, name: str) -> None:
                 sys.stderr.write(f"{name}: {message}\n")
             raise SystemExit(error.exit_code) from None
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _open_streams(name: str) -> None:
+    """Refuse a closed standard output; the next file that is opened would take its place.
+
+    Standard error, where it is closed, goes nowhere.
+    """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (for the whole process)
+    if sys.stdout is None:
+        sys.stderr.write(f"{name}: standard output is closed; send it to a file, or to {os.devnull}\n")
+        raise SystemExit(2)
 
 
 @contextmanager
@@ -252,5 +265,5 @@ def one_line(error: Exception) -> str:
             message += f" (see {context.command_path} --help)"
     else:
         message = str(error) or type(error).__name__
-    message = " ".join(message.split())
+    message = printable(" ".join(message.split()))
     return message if len(message) <= 600 else f"{message[:400]} … {message[-180:]}"

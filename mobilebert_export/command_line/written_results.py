@@ -5,12 +5,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from mobilebert_runtime.errors import printable
+
 
 def as_json(given: Any, found: Sequence[dict[str, Any]]) -> str:
     """One object: the input's texts and its results."""
     readable = (sys.stdout.encoding or "").lower().startswith("utf")
     row = {"texts": [given] if isinstance(given, str) else list(given), "results": found}
-    return json.dumps(row, ensure_ascii=not readable) + "\n"
+    return printable(json.dumps(row, ensure_ascii=not readable)) + "\n"
 
 
 def as_lines(number: int | None, found: Sequence[dict[str, Any]]) -> str:
@@ -26,4 +28,4 @@ def as_lines(number: int | None, found: Sequence[dict[str, Any]]) -> str:
 
 def _field(value: Any) -> str:
     """A number with six digits after the point, or a text on one line."""
-    return f"{value:.6f}" if isinstance(value, float) else " ".join(str(value).split())
+    return f"{value:.6f}" if isinstance(value, float) else printable(" ".join(str(value).split()))

@@ -17,7 +17,7 @@ from mobilebert_runtime.files import replacing, write_json
 from mobilebert_runtime.tokenizer import Pair
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from mobilebert_export.terminal import Terminal
 
 FILES = ("audit.json", "audit.png")
 # Bars of the picture: the products that do the most harm.
@@ -130,7 +130,7 @@ def weakest(tensors: Sequence[TensorLoss]) -> tuple[str, float | None]:
     return worst.role, worst.sqnr_db
 
 
-def print_audit(found: ProductAudit, console: Console) -> None:
+def print_audit(found: ProductAudit, console: Terminal) -> None:
     """The ten most harmful products as a table."""
     from rich.table import Table
 

@@ -42,6 +42,7 @@ class Evaluation:
     runtime: str
     symmetric: bool
     data: str  # the file's name and its folder's
+    seen_in_training: int | None  # pairs that are training pairs, in either order; None: those are not known
     figures: Figures  # all of them: with intervals, by length divergence, without length bias
 
     @property
@@ -151,7 +152,8 @@ def evaluate(
     Args:
         matcher: a model directory, an artefact folder, or the name of a shipped matcher.
         data: labelled pairs.
-        train: training pairs whose length divergences cut CAT1 to CAT4; default: the data itself.
+        train: training pairs, whose length divergences cut CAT1 to CAT4 (default: those of the data itself);
+            or an earlier report (.json).
         threads: CPU threads.
         symmetric: mean over both orders of a pair; twice the time.
         positive: class that means a match, where the model's class names do not say so.
@@ -173,7 +175,24 @@ def evaluate(
     scorer = open_scorer(str(matcher), threads, symmetric=symmetric, positive=positive)
     scores = scorer.score_all(pairs, progress)
     figures = pair_evaluation.evaluate(pairs, labels, scores, scorer.threshold, quartiles)
-    return Evaluation(**record_head(str(matcher), scorer, data, symmetric=symmetric), figures=figures)
+    head = record_head(str(matcher), scorer, data, symmetric=symmetric)
+    return Evaluation(**head, seen_in_training=_seen(pairs, matcher, train), figures=figures)
+
+
+def _seen(pairs: Sequence[Pair], matcher: str | Path, train: str | Path | None) -> int | None:
+    """How many pairs are in the training file, or among those that the run of the matcher's folder kept."""
+    from mobilebert_matching.data.pairs import read_text_pairs
+    from mobilebert_matching.data.repeated_pairs import TRAINING_PAIRS, pair_hashes, seen_in_training
+
+    kept = Path(matcher).resolve().parent / TRAINING_PAIRS
+    if train is not None and Path(train).suffix != ".json":
+        return seen_in_training(pairs, pair_hashes(read_text_pairs(train)))
+    if not (Path(matcher).is_dir() and kept.is_file()):
+        return None
+    try:
+        return seen_in_training(pairs, np.load(kept, allow_pickle=False))
+    except ValueError as error:
+        raise DataError(f"{kept}: is damaged ({error}); delete it") from error
 
 
 def record_head(matcher: str, scorer: Scorer, data: Path, *, symmetric: bool) -> dict[str, Any]:

@@ -73,13 +73,14 @@ def print_summary(report: Report, out: Path) -> None:
 
 def print_rows(title: str, rows: Iterable[Row]) -> None:
     """A three-column table on stdout: what, value, what it is compared with."""
-    from rich.console import Console
     from rich.table import Table
+
+    from mobilebert_export.terminal import Terminal
 
     table = Table(title=title, show_header=False, title_justify="left")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    Terminal().print(table)
 
 
 def verification_rows(found: Verification, budget: Budget | None = None) -> list[Row]:

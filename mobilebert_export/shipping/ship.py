@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -67,28 +68,49 @@ def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
 
     Raises:
         OptionError: an option that no step can take; nothing was begun.
+        ResumeError: the folder holds a run with other inputs, or another process works there.
         VerificationError: an artefact does not agree with its model.
         UserError: see the steps, `train_matcher`, `distill`, `export` and `evaluate`.
     """
-    from mobilebert_export.pipeline.exporter import export
     from mobilebert_training.distillation.distillation_recipes import TRAINING_RECIPES
-    from mobilebert_training.finetuning.matcher_training import train_matcher
+    from mobilebert_training.run_directory import claim, data_hashes, locked
 
     exports = export_requests(config, [*OPEN, *TRAINING_RECIPES])
-    data = config.data if config.data.is_dir() else split_file(config.data, config.out / "data")
-    epochs = 0.1 if config.quick else None
     distilled = any(name in TRAINING_RECIPES for name in exports)
+    with locked(config.out):
+        claim(config.out, "ship", {"data": data_hashes(config.data), "quick": config.quick})
+        if distilled:
+            claim(config.out, "teachers", {"teachers": config.teachers, "debias": config.debias})
+        return _ship(config, exports, distilled, progress)
+
+
+def _ship(
+    config: ShipConfig, exports: dict[str, ExportRequest], distilled: bool, progress: Progress
+) -> ShipResult:
+    from mobilebert_export.pipeline.exporter import export
+    from mobilebert_matching.data.labelled_pairs import read_labelled
+    from mobilebert_matching.data.repeated_pairs import TRAINING_PAIRS, save_training_pairs
+    from mobilebert_training.finetuning.matcher_training import train_matcher
+
+    data = config.data if config.data.is_dir() else split_file(config.data, config.out / "data", progress)
+    if not (config.out / TRAINING_PAIRS).is_file():  # for `evaluate` of the artefacts, which lie beside it
+        save_training_pairs(config.out, read_labelled(data / "train.tsv").pairs)
+    epochs = 0.1 if config.quick else None
+    fit = partial(
+        train_matcher, data, threads=config.threads, epochs=epochs, keep_finished=True, progress=progress
+    )
     teachers = tuple(config.out / f"teacher-{seed}" / "model" for seed in range(config.teachers))
     for seed, teacher in enumerate(teachers):
-        if distilled and not teacher.is_dir():
-            progress(f"teacher {seed}: fine-tune")
-            train_matcher(data, teacher.parent, seed=seed, threads=config.threads, epochs=epochs)
+        if distilled:
+            if not teacher.is_dir():
+                progress(f"teacher {seed}: fine-tune")
+            fit(teacher.parent, seed=seed)
     made = []
     for name, request in exports.items():
         if name in OPEN:
             if not Path(request.model).is_dir():
                 progress(f"{name}: fine-tune")
-                train_matcher(data, config.out / name, arch=name, threads=config.threads, epochs=epochs)
+            fit(config.out / name, arch=name)
             keep_four_bits(Path(request.model), name, data / "train.tsv")
         else:
             _distill(name, config, teachers, data, progress)
@@ -103,25 +125,27 @@ def _distill(
     name: str, config: ShipConfig, teachers: tuple[Path, ...], data: Path, progress: Progress
 ) -> None:
     """Distil a matcher by its recipes, each of which goes on from the model of the one before."""
-    from mobilebert_training.distillation.distillation import distill
+    from mobilebert_training.distillation.distillation import claim_folder, distill
     from mobilebert_training.distillation.distillation_config import DistillationConfig
     from mobilebert_training.distillation.distillation_recipes import TRAINING_RECIPES
 
     start = None
     for recipe, debiased in TRAINING_RECIPES[name]:
         folder = config.out / (name if debiased else f"{name}-original")
-        if not (folder / "model").is_dir():
-            distillation = DistillationConfig(
-                teacher=teachers,
-                data=data,
-                out=folder,
-                student=name,
-                recipe="smoke" if config.quick else recipe,
-                start=start,
-                debias=config.debias if debiased else 0.0,
-                labels=config.out / "labels",
-                threads=config.threads,
-            )
+        distillation = DistillationConfig(
+            teacher=teachers,
+            data=data,
+            out=folder,
+            student=name,
+            recipe="smoke" if config.quick else recipe,
+            start=start,
+            debias=config.debias if debiased else 0.0,
+            labels=config.out / "labels",
+            threads=config.threads,
+        )
+        if (folder / "model").is_dir():
+            claim_folder(distillation)
+        else:
             distill(distillation, lambda said: progress(f"{name}: {said}"))
         start = str(folder / "model")
 
@@ -181,37 +205,49 @@ def keep_four_bits(trained: Path, name: str, train: Path) -> None:
     save_pretrained(round_as(origin, model, text), trained, tokenizer_from=trained, settings=settings)
 
 
-def split_file(path: Path, folder: Path) -> Path:
+def split_file(path: Path, folder: Path, progress: Progress = quiet) -> Path:
     """Write one file of labelled pairs as `folder`/train.tsv and dev.tsv, apart by a fixed seed; the folder.
 
-    Both parts have the labels in the file's proportion, and each label at least once.
+    Both parts have the labels in the file's proportion, and each label at least once. All rows of a pair, in
+    either order, are in one part.
+
+    Args:
+        path: of the file.
+        folder: gets the two parts.
+        progress: told of repeated pairs.
 
     Raises:
-        DataError: the file is damaged, has one class only, or a class of fewer than `FEWEST` pairs.
+        DataError: the file is damaged, has one class only, or a class of fewer than `FEWEST` different pairs.
     """
     import numpy as np
 
     from mobilebert_matching.data.labelled_pairs import read_labelled, require_two_classes
+    from mobilebert_matching.data.repeated_pairs import fitting, pair_numbers, repetitions
     from mobilebert_runtime.files import replacing
 
     pairs, labels = read_labelled(path)
     require_two_classes(labels, str(path))
-    order = np.random.default_rng(0).permutation(len(pairs))
+    numbers = pair_numbers(pairs)
+    _, first, sizes = np.unique(numbers, return_index=True, return_counts=True)
+    order = np.random.default_rng(0).permutation(len(first))
     share = min(DEV_SHARE, DEV_PAIRS / len(pairs))
-    dev: list[int] = []
+    chosen: list[int] = []
     for label in np.unique(labels):
-        rows = order[labels[order] == label]
-        if len(rows) < FEWEST:
+        own = order[labels[first[order]] == label]  # of several labels a pair counts by its first
+        if len(own) < FEWEST:
             raise DataError(
-                f"{path}: {len(rows)} of {len(pairs):,} pairs have the label {label}; "
+                f"{path}: {len(own)} of {len(first):,} different pairs have the label {label}; "
                 f"give at least {FEWEST} of each label, or a folder with train.tsv and dev.tsv"
             )
-        dev += rows[: max(1, round(share * len(rows)))].tolist()
-    train = np.setdiff1d(order, dev)
+        chosen += fitting(own, sizes, round(share * sizes[own].sum()))
+    held_out = np.isin(numbers, chosen)
+    dev, train = np.flatnonzero(held_out), np.flatnonzero(~held_out)
+    if said := repetitions(pairs, labels).describe():
+        progress(f"  {path}: {said}; all rows of a pair stay in one part")
     folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in (("dev", np.array(dev)), ("train", train)):
+    for name, rows in (("dev", dev), ("train", train)):
         lines = ["label\ttext_a\ttext_b"]
-        for row in np.sort(rows):
+        for row in rows:
             # A line is a pair: what breaks one inside a text is a space.
             texts = (" ".join(text.split()) for text in pairs[row])
             lines.append("\t".join([str(labels[row]), *texts]))

@@ -13,6 +13,7 @@ from mobilebert_runtime.errors import ModelError
 ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
 NORMS = ("layer_norm", "no_norm")
 MODEL_TYPES = ("bert", "mobilebert", "albert", "distilbert", "roberta", "xlm-roberta", "electra", "mpnet")
+_SHARES = ("layer_norm_eps", "initializer_range", "hidden_dropout_prob", "attention_probs_dropout_prob")
 _MAY_BE_ZERO = ("type_vocab_size", "pad_token_id", "relative_attention_num_buckets")
 # What layers of an ALBERT share (Lan et al. 2020, Table 4).
 LAYER_SHARING = ("all", "attention", "ffn", "none")
@@ -93,6 +94,14 @@ class EncoderConfig:
                 )
             if field.type == "float" and not (isinstance(value, (int, float)) and math.isfinite(value)):
                 raise ModelError(f"config: {field.name} is {value!r}; expected a number")
+        for name in (
+            "layer_norm_eps",
+            "initializer_range",
+            "hidden_dropout_prob",
+            "attention_probs_dropout_prob",
+        ):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ModelError(f"config: {name} is {getattr(self, name)!r}; expected 0 to 1")
         for name, value, known in (
             ("model_type", self.model_type, MODEL_TYPES),
             ("hidden_act", self.hidden_act, ACTIVATIONS),
@@ -101,6 +110,10 @@ class EncoderConfig:
         ):
             if value not in known:
                 raise ModelError(f"config: {name} is {value!r}; expected one of {', '.join(known)}")
+        if self.pad_token_id >= self.vocab_size:
+            raise ModelError(
+                f"config: pad_token_id {self.pad_token_id} is none of the {self.vocab_size} tokens"
+            )
         if self.attention_size % self.num_attention_heads:
             raise ModelError(
                 f"config: attention width {self.attention_size} does not divide by "

@@ -1,10 +1,9 @@
 """`python -m recipes.general_matchers`: make the open matchers, or ones of your own texts, without labels."""
 
-from rich.console import Console
-
 from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line import program
 from mobilebert_export.command_line.config_command import command_from
+from mobilebert_export.terminal import Terminal
 from recipes.general_matchers.make import GeneralConfig, make_general
 from recipes.general_matchers.texts import FEWEST
 
@@ -16,7 +15,7 @@ def run(config: GeneralConfig) -> None:
     about pairs is taught on top, and each matcher is exported and verified. OUT/MATCHER-QUANT.json is the
     record. What is finished is not done again.
     """
-    make_general(config, Console(stderr=True))
+    make_general(config, Terminal(stderr=True))
 
 
 make = command_from(

@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import torch
-from rich.console import Console
 
 from mobilebert_export.console import shown_steps, silenced, step
 from mobilebert_export.pipeline.export_request import ExportRequest
 from mobilebert_export.pipeline.exporter import export
+from mobilebert_export.terminal import Terminal
 from mobilebert_models import find_directory, preset
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError, OutputError, ToolError
@@ -148,7 +148,7 @@ class GeneralConfig:
     quick: Annotated[bool, "A few steps of everything: shows that it runs, teaches nothing."] = False
 
 
-def make_general(config: GeneralConfig, console: Console) -> None:
+def make_general(config: GeneralConfig, console: Terminal) -> None:
     """Make every general matcher of a config; what is finished is not done again.
 
     Raises:
@@ -237,7 +237,7 @@ def teachers(config: GeneralConfig) -> list[str]:
     return ["minilm"] if config.teacher is None else ["minilm", "mpnet"]
 
 
-def read_by_teachers(config: GeneralConfig, console: Console) -> list[str]:
+def read_by_teachers(config: GeneralConfig, console: Terminal) -> list[str]:
     """Texts, vectors, near texts and the list of words, as far as they are not there; the texts."""
     cache, record = config.out / "cache", config.out / RECORD
     if not record.is_file():
@@ -272,7 +272,7 @@ def words_of(data: Path, texts: list[str]) -> list[str]:
     return known_beside(shipped.read_text(encoding="utf-8").split(), frequent_words(texts))
 
 
-def make(name: str, config: GeneralConfig, request: ExportRequest, console: Console) -> None:
+def make(name: str, config: GeneralConfig, request: ExportRequest, console: Terminal) -> None:
     """Trunk, head, artefact and record of one matcher, as far as they are not there."""
     recipe, cache = MATCHER_RECIPES[name], config.out / "cache"
     data = config.data / "data" if config.data.is_dir() else None
@@ -333,7 +333,7 @@ def students(config: GeneralConfig) -> Path:
     return config.out / "students"
 
 
-def train_on_the_fly(config: GeneralConfig, names: list[str], texts: list[str], console: Console) -> None:
+def train_on_the_fly(config: GeneralConfig, names: list[str], texts: list[str], console: Terminal) -> None:
     """The trunks of all matchers, as far as they are not there."""
     assert config.teacher is not None, "refused by `check`"
     if all((students(config) / name / "trunk").is_dir() for name in names):
@@ -377,6 +377,6 @@ def figures(record: Path, model: Path, artefact: Path, begun: Path) -> dict[str,
     }
 
 
-def said(console: Console) -> Callable[[str], None]:
+def said(console: Terminal) -> Callable[[str], None]:
     """Prints lines as they are."""
-    return partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    return partial(console.print, highlight=False, soft_wrap=True)

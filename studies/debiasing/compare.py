@@ -40,6 +40,7 @@ from mobilebert_training.finetuning.encoded_pairs import swap_flags
 from mobilebert_training.finetuning.fit_matcher import TrainableMatcher
 from mobilebert_training.finetuning.initial_model import start_directory, start_model
 from mobilebert_training.finetuning.matchers import EncoderMatcher
+from mobilebert_training.run_directory import values_hash
 from mobilebert_training.trainer import Parts, train
 from mobilebert_training.training_config import LossNormalizers, ResumeError, TrainingConfig
 from studies.common.paper_data import HeldOut, held_out_parts, paper_data
@@ -267,7 +268,10 @@ class Comparison:
             return debiasing_loss(network(**batch).float(), *given) * normalizers.sequences, {}
 
         metadata = {"categories": self._balance(plan)}
-        source = LengthBuckets(prepared.lengths, collate)
+        taught = [values.reshape(len(values), -1).numpy() for values in terms.values()]
+        source = LengthBuckets(
+            prepared.lengths, collate, values_hash(plan.labelled.pairs, np.column_stack(taught))
+        )
         train(matcher.network, source, loss, config, folder, name="training", metadata=metadata)
         matcher.save(folder / "model")
 

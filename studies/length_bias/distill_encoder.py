@@ -33,6 +33,7 @@ from mobilebert_training.batches import LengthBuckets, Tensors
 from mobilebert_training.distillation.losses import normalised_feature_map_transfer
 from mobilebert_training.finetuning.encoded_pairs import padded
 from mobilebert_training.initialization.student import factorise_embedding, freeze
+from mobilebert_training.run_directory import values_hash
 from mobilebert_training.trainer import Parts, train
 from mobilebert_training.training_config import LossNormalizers, TrainingConfig
 from studies.common.script import Force, Threads, console, run, shown
@@ -234,7 +235,9 @@ def distil_encoder(
         known["sts_spearman_teacher"] = similarity_correlation(teacher, tokenizer, *similar)
         known["sts_spearman_before"] = similarity_correlation(student, tokenizer, *similar)
     lengths = [len(ids) for ids, _ in encoded]
-    source = LengthBuckets(lengths, lambda batch: padded(tokenizer, [encoded[i] for i in batch.index]))
+    source = LengthBuckets(
+        lengths, lambda batch: padded(tokenizer, [encoded[i] for i in batch.index]), values_hash(texts)
+    )
     record = train(projected_student, source, loss, loop, out, name=NAME, evaluate=evaluate, metadata=known)
     finished = cast(Encoder, build(config, None, seed=loop.seed))
     finished.load_state_dict(student.state_dict())

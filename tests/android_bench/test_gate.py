@@ -417,11 +417,12 @@ def test_record_survives_a_file_and_is_drawn(tmp_path):
 
 
 def test_history_keeps_machines_apart_and_escapes(tmp_path):
-    strange = replace(record(machine=MACHINE | {"id": "x", "cpu": "<b>"}), commit="<i>")
+    strange = replace(record(machine=MACHINE | {"id": "x", "cpu": "<b>"}), commit="<i>", date="<u>2026-11")
     page = history.render([record(), strange])
     assert page.count("<svg") == 4
     assert "<b>" not in page
     assert "<i>" not in page
+    assert "<u>" not in page
 
 
 def run_main(*arguments: object) -> int:

@@ -26,15 +26,16 @@ def test_a_file_is_copied_under_the_known_names_and_its_own_place_is_what_record
     assert file.read_text() == ROWS
 
 
-def test_a_folder_is_copied_part_by_part_into_the_run(tmp_path):
-    data, run = tmp_path / "data", tmp_path / "run" / "data"
-    data.mkdir()
+def test_a_folder_is_copied_part_by_part(tmp_path):
+    data = tmp_path / "set" / "data"
+    data.mkdir(parents=True)
     for part in ("train", "dev"):
         (data / f"{part}.tsv").write_text(ROWS)
-    with known_columns(data, ColumnNames("q", "r", "y", "yes"), run) as copy:
-        assert copy == run
+    with known_columns(data, ColumnNames("q", "r", "y", "yes")) as copy:
+        assert copy.parts[-2:] == ("set", "data")
         assert read_split(copy, "dev").labels.tolist() == [1, 0]
-    assert sorted(file.name for file in run.iterdir()) == ["dev.tsv", "train.tsv"]
+        assert sorted(file.name for file in copy.iterdir()) == ["dev.tsv", "train.tsv"]
+    assert not copy.exists()
 
 
 def test_the_positive_label_alone_is_enough(tmp_path):

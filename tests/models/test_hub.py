@@ -44,6 +44,24 @@ def test_a_folder_of_the_same_name_comes_first(cache, tmp_path, monkeypatch):
     assert str(find_directory(ID)) == ID
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["runs/mine", "Models/mine", "out/model", "checkpoints/7", "here/mistyped", "./a/b", "../a", "a/b/c"],
+)
+def test_a_mistyped_path_is_never_looked_up(cache, tmp_path, monkeypatch, capfd, name):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", None)
+    with pytest.raises(ModelError, match="no such directory; give a path"):
+        find_directory(name)
+    assert capfd.readouterr().err == ""
+
+
+def test_an_id_is_said_and_needs_no_folder(cache, capfd):
+    find_directory(ID)
+    assert capfd.readouterr().err == f"fetching {ID} from the hub\n"
+
+
 def test_what_is_not_cached_is_one_line_that_says_where_it_looked(cache, tmp_path):
     with pytest.raises(ModelError) as error:
         find_directory("nobody/nothing")

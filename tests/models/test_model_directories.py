@@ -1,6 +1,7 @@
 """Promise of models/: a directory is whole or a clear error; saving and loading lose nothing."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -49,6 +50,60 @@ def test_bare_encoder_gets_a_seeded_classifier(tmp_path):
     first, again = (load_pretrained(tmp_path / "m", num_labels=3, seed=5) for _ in range(2))
     assert first.classifier.weight.shape == (3, 32)
     assert torch.equal(first.classifier.weight, again.classifier.weight)
+
+
+def rewritten(directory, change):
+    """The directory with other tensors."""
+    from safetensors.torch import load_file, save_file
+
+    path = directory / "model.safetensors"
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path)
+    return directory
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "base_model.model.mobilebert.encoder.layer.0.attention.self.query.lora_A.weight",
+        "mobilebert.encoder.layer.0.attention.self.query.lora_A.default.weight",
+        "mobilebert.encoder.layer.0.output.adapters.task.adapter_down.0.weight",
+        "mobilebert.encoder.layer.0.attention.self.distance_embedding.weight",
+        "mobilebert.encoder.layer.0.attention.self.query.weight.absmax",
+        "mobilebert.encoder.layer.0.attention.self.query.weight_scale",
+        "mobilebert.embeddings.LayerNorm2.weight",
+        "prompt_embeddings",
+    ],
+)
+def test_weights_that_the_network_does_not_take_are_refused_by_name(saved, name):
+    directory = rewritten(saved[1], lambda tensors: tensors.update({name: torch.ones(4, 4)}))
+    last = re.escape(name.removeprefix("mobilebert."))
+    with pytest.raises(ModelError, match=rf"holds 1 tensors that the network does not take.*{last}"):
+        load_pretrained(directory)
+
+
+@pytest.mark.parametrize("name", ["mobilebert.embeddings.position_ids", "mobilebert.pooler.dense.weight"])
+def test_what_every_library_leaves_is_left(saved, name):
+    load_pretrained(rewritten(saved[1], lambda tensors: tensors.setdefault(name, torch.ones(4, 4))))
+
+
+@pytest.mark.parametrize("kind", ["float8_e4m3fn", "float8_e5m2", "complex64", "int32", "bool"])
+def test_weights_of_other_number_types_are_refused(saved, kind):
+    def change(tensors):
+        name = sorted(name for name, tensor in tensors.items() if tensor.dim() == 2)[0]
+        tensors[name] = tensors[name].to(getattr(torch, kind))
+
+    with pytest.raises(ModelError, match=f"is {kind}; save the model in float32|damaged or truncated"):
+        load_pretrained(rewritten(saved[1], change))
+
+
+def test_a_quantised_model_is_refused(saved):
+    path = saved[1] / "config.json"
+    values = json.loads(path.read_text()) | {"quantization_config": {"quant_method": "bitsandbytes"}}
+    path.write_text(json.dumps(values))
+    with pytest.raises(ModelError, match="has a quantization_config"):
+        load_pretrained(saved[1])
 
 
 def test_tensorflow_norm_names_load(saved):

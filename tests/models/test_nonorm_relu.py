@@ -170,7 +170,10 @@ def teacher(tmp_path_factory):
         return inputs | {"labels": torch.from_numpy(labels[batch.index])}
 
     config = TrainingConfig(epochs=14, batch_size=8, learning_rate=3e-3)
-    source, loss = LengthBuckets(encoded.lengths, collate), supervised(torch.nn.functional.cross_entropy)
+    source, loss = (
+        LengthBuckets(encoded.lengths, collate, "data"),
+        supervised(torch.nn.functional.cross_entropy),
+    )
     train(model, source, loss, config, folder / "run", name="teacher")
     save_pretrained(model, folder / "model", tokenizer_from=MINILM, settings=MatcherSettings())
     return model, tokenizer, folder / "model"

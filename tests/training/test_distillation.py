@@ -223,7 +223,7 @@ def test_run_folder_of_another_teacher_seed_recipe_or_data_is_refused(tmp_path):
     for change, what in (
         ({"teacher": teachers[1]}, "teacher, student"),
         ({"seed": 1}, "student, seed"),
-        ({"plan": replace(smoke, mined_pairs=9)}, "recipe"),
+        ({"plan": replace(smoke, mined_pairs=9)}, r"recipe \(mined_pairs\)"),
         ({"pairs": [*pairs[:-1], ("other", "text")]}, "data"),
     ):
         with pytest.raises(ResumeError, match=f"holds a run with other {what};"):

@@ -105,17 +105,29 @@ def test_search_keeps_the_best_and_goes_on_after_a_kill(tmp_path):
 
     again = False
     with pytest.raises(KeyboardInterrupt):
-        search(cells, run, kept.append, tmp_path, select="accuracy", metadata={"task": "t"})
+        search(
+            cells, run, kept.append, tmp_path, select="accuracy", metadata={"task": "t"}, inputs={"task": "t"}
+        )
     again = True
-    best = search(cells, run, kept.append, tmp_path, select="accuracy", metadata={"task": "t"})
+    best = search(
+        cells, run, kept.append, tmp_path, select="accuracy", metadata={"task": "t"}, inputs={"task": "t"}
+    )
     assert ran == [1, 2, 3, 4]
     assert kept == ["b1-lr1e-05-e2", "b2-lr1e-05-e2"]
     assert best["cell"]["batch_size"] == 2
     assert json.loads((tmp_path / "best.json").read_text())["cells"] == 4
-    with pytest.raises(ResumeError, match="give another --out"):
-        search(cells, run, kept.append, tmp_path, select="accuracy", metadata={"task": "other"})
+    with pytest.raises(ResumeError, match="holds a run with other task; choose another folder"):
+        search(
+            cells,
+            run,
+            kept.append,
+            tmp_path,
+            select="accuracy",
+            metadata={"task": "t"},
+            inputs={"task": "other"},
+        )
     with pytest.raises(ResumeError, match="no cell"):
-        search([], run, kept.append, tmp_path, select="accuracy", metadata={})
+        search([], run, kept.append, tmp_path, select="accuracy", metadata={}, inputs={})
     assert Cell(16, 3e-5, 4).loop(7).learning_rate == 3e-5
 
 

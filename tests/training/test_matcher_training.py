@@ -87,7 +87,7 @@ def test_early_stopping_keeps_the_best_weights(scripted, best, run, tmp_path):
     x, y = torch.randn(4, 2), torch.tensor([0, 1, 0, 1])
     record = train(
         model,
-        LengthBuckets([1] * 4, lambda batch: {"input": x[batch.index], "labels": y[batch.index]}),
+        LengthBuckets([1] * 4, lambda batch: {"input": x[batch.index], "labels": y[batch.index]}, "data"),
         supervised(F.cross_entropy),
         config,
         tmp_path,

@@ -182,8 +182,11 @@ def test_both_parts_of_one_file_have_rare_labels_too(tmp_path, order):
 
 def test_a_label_of_one_pair_can_not_be_split(tmp_path):
     file = tmp_path / "rare.tsv"
-    file.write_text("label\ttext_a\ttext_b\n1\ta\tb\n" + "0\tc\td\n" * 9, encoding="utf-8")
-    with pytest.raises(DataError, match="1 of 10 pairs have the label 1; give at least 2 of each label"):
+    rows = "".join(f"0\tc\td {n}\n" for n in range(9))
+    file.write_text("label\ttext_a\ttext_b\n1\ta\tb\n" + rows, encoding="utf-8")
+    with pytest.raises(
+        DataError, match="1 of 10 different pairs have the label 1; give at least 2 of each label"
+    ):
         split_file(file, tmp_path / "data")
 
 

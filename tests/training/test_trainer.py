@@ -281,11 +281,11 @@ def test_bf16_is_refused_where_it_is_emulated(monkeypatch, corpus, tmp_path):
 
 def test_no_examples_and_a_loss_that_is_not_a_number_are_refused(tmp_path):
     with pytest.raises(DataError, match="no examples"):
-        LengthBuckets([], dict)
+        LengthBuckets([], dict, "data")
     model = torch.nn.Linear(2, 2)
     before = {k: v.clone() for k, v in model.state_dict().items()}
     x, y = torch.full((4, 2), torch.nan), torch.tensor([0, 1, 0, 1])
-    source = LengthBuckets([1] * 4, lambda batch: {"input": x[batch.index], "labels": y[batch.index]})
+    source = LengthBuckets([1] * 4, lambda batch: {"input": x[batch.index], "labels": y[batch.index]}, "data")
     with pytest.raises(OptionError, match="the loss became nan; lower the learning rate"):
         run(
             model,

@@ -75,7 +75,7 @@ def test_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path):
 def test_every_example_is_seen_once_an_epoch_in_batches_of_similar_length():
     lengths = np.random.default_rng(0).integers(5, 64, 1000)
     config = TrainingConfig(batch_size=16, seed=3)
-    stream = LengthBuckets(lengths, dict).batches(config)
+    stream = LengthBuckets(lengths, dict, "data").batches(config)
     epoch = [next(stream) for _ in range(-(-1000 // 16))]
     assert sorted(np.concatenate([b.index for b in epoch]).tolist()) == list(range(1000))
     assert np.mean([np.ptp(lengths[b.index]) for b in epoch]) < 0.2 * np.ptp(lengths)

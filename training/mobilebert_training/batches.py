@@ -65,15 +65,16 @@ class LengthBuckets(BatchSource):
     Args:
         lengths: of each example, in tokens.
         collate: the tensors of some examples.
+        data: a hash of all that `collate` takes them from, labels included.
 
     Raises:
         DataError: there are no examples.
     """
 
-    def __init__(self, lengths: Sequence[int], collate: Callable[[Batch], Tensors]) -> None:
+    def __init__(self, lengths: Sequence[int], collate: Callable[[Batch], Tensors], data: str) -> None:
         if not len(lengths):
             raise DataError("training: no examples; give at least one")
-        self.examples, self.settings = len(lengths), {}
+        self.examples, self.settings = len(lengths), {"data": data}
         self._lengths, self.collate = np.asarray(lengths), collate
 
     def micro_batches(

@@ -26,8 +26,11 @@ from torch.distributed.checkpoint.state_dict import (
 
 from mobilebert_runtime.files import replacing
 from mobilebert_training.record import Record
+from mobilebert_training.run_directory import changes
 from mobilebert_training.training_config import ResumeError
 
+# Of a record, beside its configuration: what a resumed run must have in common with the interrupted one.
+_INPUTS = ("steps", "start", "code")
 _WHOLE = StateDictOptions(full_state_dict=True)
 
 
@@ -65,8 +68,8 @@ class Checkpoint:
         """Resume from the file, if there is one: its step, and the best weights so far.
 
         Raises:
-            ResumeError: it is of a run with other settings, or with another number of processes where the
-                random state goes on from step to step.
+            ResumeError: it is of a run with other settings, data, weights or code, or with another number of
+                processes where the random state goes on from step to step.
         """
         found: list[Any] = [None]
         if self._accelerator.is_main_process and self.path.is_file():
@@ -75,12 +78,9 @@ class Checkpoint:
         if state is None:
             return 0, {}
         old = json.loads(state["record"])
-        ours, theirs = (r["config"] | {"steps": r["steps"]} for r in (record.values, old))
-        if different := [name for name in ours | theirs if ours.get(name) != theirs.get(name)]:
-            raise ResumeError(
-                f"{self.path}: holds a run with other {', '.join(different)}; "
-                "use the same settings to resume it, or another output directory"
-            )
+        ours, theirs = (r["config"] | {name: r[name] for name in _INPUTS} for r in (record.values, old))
+        if different := changes(theirs, ours):
+            raise ResumeError(f"{self.path}: holds a run with other {different}; choose another folder")
         if needs_random_state:
             if len(state["random"]) != self._accelerator.num_processes:
                 raise ResumeError(

@@ -31,6 +31,7 @@ from mobilebert_training.batches import BatchSource, Tensors, unit_counts
 from mobilebert_training.checkpoint import Checkpoint, whole_state
 from mobilebert_training.inference import logits_of
 from mobilebert_training.record import Record
+from mobilebert_training.run_directory import code_hash, weights_hash
 from mobilebert_training.training_config import OPTIMISERS, LossNormalizers, TrainingConfig, require_bf16
 
 Parts = dict[str, Tensor]
@@ -77,7 +78,7 @@ def train(
     Raises:
         OptionError: the batch does not divide among the processes, a dtype that this machine has not, or the
             loss became infinite or NaN.
-        ResumeError: `out` holds a checkpoint of other settings.
+        ResumeError: `out` holds a checkpoint of other settings, data, weights at the start or code.
     """
     out.mkdir(parents=True, exist_ok=True)
     home = next(model.parameters()).device
@@ -86,12 +87,18 @@ def train(
     rank, world = accelerator.process_index, accelerator.num_processes
     values = {"config": asdict(config) | source.settings, "steps": steps, "examples": source.examples}
     values |= {"metadata": metadata or {}, "processes": world}
+    values |= {"start": weights_hash(model), "code": code_hash()}
     record = Record(out, name, values, writes=rank == 0)
     saved = Checkpoint(out / f"{name}.checkpoint", accelerator, update.module, update.optimiser)
     step, best = saved.resume(record, needs_random_state=not source.seeded_by_step)
     stream = source.micro_batches(config, rank, world, range(step, steps))
     started = time.monotonic() - record.values["seconds"]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, disable=rank > 0) as progress:
         if not record.has_events:
             progress.console.print("tensorboard is not installed: no event files")

@@ -274,6 +274,10 @@ def find_columns(header: Sequence[str], path: str | Path, asked: Columns) -> Col
     Raises:
         DataError: a column is missing, named twice, or no known pair of text columns is there.
     """
+    known_texts = () if asked.text_a else (name for names in KNOWN_TEXTS for name in names)
+    for name in (*known_texts, *(() if asked.label else KNOWN_LABELS)):
+        if header.count(name) > 1:
+            raise DataError(f"{path}: more than one column {name!r}; rename or delete all but one")
     has = f"the file has {', '.join(header)}" if len(header) <= 30 else f"the file has {len(header)} columns"
     for name, flag in (
         (asked.text_a, "--text-a"),
@@ -310,7 +314,7 @@ def _labels(values: list[Any], kind: LabelKind, positive: str | None) -> tuple[n
         return (names if positive is None else (names == positive).astype(np.float64)), faults
     try:
         labels = np.array(values, np.float64)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         labels = np.array([_number(value) for value in values], np.float64)
     faults = {int(i): (Reason.LABEL, _shown(values[i])) for i in np.flatnonzero(~np.isfinite(labels))}
     if kind == "binary":
@@ -322,7 +326,7 @@ def _labels(values: list[Any], kind: LabelKind, positive: str | None) -> tuple[n
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return math.nan
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.files import parse_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 MAX_LENGTH, OVERLAP, QUESTION_LENGTH = 384, 128, 64  # tokens, as BERT fine-tunes SQuAD
@@ -57,7 +57,7 @@ def read_squad(path: Path) -> list[Question]:
         raise DataError(f"{path}: no such file; give a folder with train*.json and dev*.json")
     questions = []
     try:
-        for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
+        for article in parse_json(path.read_text(encoding="utf-8"))["data"]:
             for paragraph in article["paragraphs"]:
                 context = paragraph["context"]
                 for entry in paragraph["qas"]:

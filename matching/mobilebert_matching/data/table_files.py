@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 
 from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.files import parse_json
 
 BLOCK_BYTES = 4 << 20  # what is held in memory at once, as raw text
 BLOCK_ROWS = 20_000
@@ -212,7 +212,7 @@ class JsonLinesFile:
         self.path = path
         self.size = path.stat().st_size
         try:
-            first = json.loads(_header_text(path))
+            first = parse_json(_header_text(path))
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: line 1 is not JSON ({error}); expected an object a line") from error
         if not isinstance(first, dict):
@@ -251,17 +251,26 @@ class ParquetFile:
         try:
             self._file = pq.ParquetFile(path)
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{path}: not a Parquet file ({error}); check how it was written") from error
+            raise DataError(
+                f"{path}: not a Parquet file ({_line_of(error)}); check how it was written"
+            ) from error
         self.columns = list(self._file.schema_arrow.names)
         self.size = self._file.metadata.num_rows
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Block]:
         """All rows, in order, reduced to the wanted columns."""
+        import pyarrow as pa
+
         done = 0
-        for batch in self._file.iter_batches(batch_size=BLOCK_ROWS, columns=list(wanted)):
-            lines = list(range(done + 1, done + 1 + len(batch)))
-            done += len(batch)
-            yield Block(lines, [batch.column(name).to_pylist() for name in wanted], [], done)
+        try:
+            for batch in self._file.iter_batches(batch_size=BLOCK_ROWS, columns=list(wanted)):
+                lines = list(range(done + 1, done + 1 + len(batch)))
+                done += len(batch)
+                yield _arrow_block(lines, [batch.column(name) for name in wanted], done)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(
+                f"{self.path}: row {done + 1}: cannot be read ({_line_of(error)}); write it again"
+            ) from error
 
     def copy(self, keep: np.ndarray, out: Path) -> None:
         """Write the rows of the row numbers `keep` to `out` under the same schema."""
@@ -410,6 +419,36 @@ def _decoded_lines(raw: bytes, first: int) -> tuple[list[int], list[str], list[P
     return lines, texts, bad
 
 
+def _line_of(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _arrow_block(lines: list[int], columns: list[Any], done: int) -> Block:
+    """The rows of some Arrow columns; those with a text that is not UTF-8, or has a NUL, are bad."""
+    try:
+        values, bad = [column.to_pylist() for column in columns], []
+    except UnicodeDecodeError:
+        values, bad = [[_arrow_value(cell) for cell in column] for column in columns], []
+    for row, line in enumerate(lines):
+        cells = [column[row] for column in values]
+        if any(isinstance(cell, UnicodeDecodeError) for cell in cells):
+            bad.append(Problem(line, Reason.ENCODING, ""))
+        elif any(isinstance(cell, str) and "\0" in cell for cell in cells):
+            bad.append(Problem(line, Reason.NUL, ""))
+    if bad:
+        left_out = {problem.line for problem in bad}
+        kept = [row for row, line in enumerate(lines) if line not in left_out]
+        lines, values = [lines[row] for row in kept], [[column[row] for row in kept] for column in values]
+    return Block(lines, values, bad, done)
+
+
+def _arrow_value(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except UnicodeDecodeError as error:
+        return error
+
+
 def _where(raw: bytes, error: UnicodeDecodeError) -> str:
     return f"byte 0x{raw[error.start]:02x} at {error.start + 1}"
 
@@ -438,13 +477,17 @@ def _json_object(line: int, text: str) -> dict[str, Any] | Problem:
     if not text or text.isspace():
         return Problem(line, Reason.BLANK, "")
     try:
-        row = json.loads(text)
+        row = parse_json(text)
     except (ValueError, RecursionError) as error:
         return Problem(line, Reason.SYNTAX, str(error))
     if not isinstance(row, dict):
         return Problem(line, Reason.SYNTAX, f"a JSON {type(row).__name__}, not an object")
-    if "\\u" in text and any(isinstance(value, str) and not _encodable(value) for value in row.values()):
-        return Problem(line, Reason.ENCODING, "half of a surrogate pair")
+    if "\\u" in text:
+        texts = [value for value in row.values() if isinstance(value, str)]
+        if any("\0" in value for value in texts):
+            return Problem(line, Reason.NUL, "")
+        if not all(map(_encodable, texts)):
+            return Problem(line, Reason.ENCODING, "half of a surrogate pair")
     return row
 
 

@@ -17,7 +17,6 @@ since the rows of a query are not independent).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +34,7 @@ from mobilebert_matching.length_bias.length_divergence import (
     word_counts,
 )
 from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.files import parse_json
 
 Mode = Literal["pairwise", "listwise"]
 MERGE_AT = 500_000  # distinct divergences held apart before they are merged
@@ -195,10 +195,10 @@ def load_quartiles(
     if path.suffix.lower() != ".json":
         return audit(path, columns, positive=positive).quartiles
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = parse_json(path.read_text(encoding="utf-8"))
         quartiles = Quartiles(*(float(cut) for cut in report["quartiles"]))
         recorded = report["mode"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{path}: no quartiles in it ({error}); give the JSON of an audit or a debias"
         ) from error

@@ -9,7 +9,7 @@ queries: a tenth, from 5 to `DEV_LISTS`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,13 @@ import numpy as np
 
 from mobilebert_matching.data.labelled_pairs import read_table, require_classes
 from mobilebert_matching.data.pairs import Columns
+from mobilebert_matching.data.repeated_pairs import (
+    fitting,
+    pair_hashes,
+    pair_numbers,
+    repetitions,
+    seen_in_training,
+)
 from mobilebert_matching.length_bias.bias_audit import Mode
 from mobilebert_matching.length_bias.debiased_sets import debias
 from mobilebert_runtime.errors import DataError
@@ -140,15 +147,19 @@ def training_part(
         "dev_lists": None if dev.groups is None else len(set(dev.groups)),
     }
     chosen = train.take(rows)
+    facts |= {"repetitions": asdict(repetitions(train.pairs, train.labels))}
+    facts |= {"dev_pairs_in_training": seen_in_training(dev.pairs, pair_hashes(chosen.pairs))}
     require_classes(chosen, dev, data.folder)
     return chosen, dev, facts
 
 
 def _dev_rows(examples: Examples, pairs: int, seed: int) -> np.ndarray:
-    """Ascending rows of a development part of about `pairs` pairs, or of whole lists with both labels."""
+    """Ascending rows of a development part: about `pairs`, all those of a pair, or lists with both labels."""
     rng = np.random.default_rng((seed, 1))
     if examples.groups is None:
-        return np.sort(rng.permutation(len(examples))[:pairs])
+        numbers = pair_numbers(examples.pairs)
+        sizes = np.bincount(numbers)
+        return np.flatnonzero(np.isin(numbers, fitting(rng.permutation(len(sizes)), sizes, pairs)))
     both = sorted(_with_label(examples, 1) & _with_label(examples, 0))
     count = min(DEV_LISTS, max(5, round(0.1 * len(set(examples.groups)))))
     chosen = {both[i] for i in rng.permutation(len(both))[:count]}

@@ -6,7 +6,6 @@ read a model.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 from mobilebert_models.config import EncoderConfig
 from mobilebert_models.networks.heads import build
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.files import parse_json
 
 # Optimiser state and counters that a training checkpoint also holds.
 _NOT_WEIGHTS = re.compile(
@@ -107,7 +107,7 @@ def _read_config(path: Path) -> EncoderConfig:
     if not path.is_file():
         raise ModelError(f"{path}: no such file; give the bert_config.json of the checkpoint")
     try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        values: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         bottleneck = bool(values.get("use_bottleneck"))
         return EncoderConfig.from_dict(values | {"model_type": "mobilebert" if bottleneck else "bert"})
     except (ValueError, TypeError, ModelError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from mobilebert_models.kronecker.factored_layers import KroneckerLinear
 from mobilebert_models.networks.heads import make_encoder
 from mobilebert_models.networks.layers import Encoder
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.files import parse_json
 
 ATTENTION = ("*.attention.self.*", "*.attention.output.dense")
 WIDEN = "*.intermediate.dense"
@@ -137,7 +137,7 @@ def read_rules(path: str | Path) -> tuple[KroneckerRule, ...]:
     if not path.is_file():
         raise ModelError(f"{path}: no such file; --factors takes a JSON list of rules")
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        found: Any = parse_json(path.read_text(encoding="utf-8"))
         rules = tuple(KroneckerRule(**rule) for rule in found)
     except (ValueError, TypeError) as error:
         raise ModelError(

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from mobilebert_runtime.errors import ModelError
 
 # Owner and name, as the hub allows them.
 _ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+# What people call folders of their own: OWNER/NAME that begins so is a path.
+_FOLDERS = re.compile(
+    "(?i)artefacts?|artifacts?|build|checkpoints?|data|dist|exp|experiments?|models?|out|outputs?|results?|runs?|"
+    "te?mp|trained|work"
+)
 # Weights that can hold no code, configs, vocabularies; of folders inside, sentence-transformers' modules.
 FILES = ["*.json", "*.txt", "model*.safetensors", "*.model", "[0-9]_*/*"]
 UNUSED = ["onnx/*", "openvino/*", "*.bin", "*.h5", "*.msgpack", "*.ot", "*.onnx"]
 
 
 def is_hub_id(name: str) -> bool:
-    """Can a name be an id of the hub? A folder of that name comes first."""
-    return _ID.fullmatch(name) is not None and not Path(name).exists()
+    """Is a name an id of the hub: OWNER/NAME, and no path?
+
+    It is a path where its first part is a folder here, or a word that people call folders by.
+    """
+    owner = name.partition("/")[0]
+    its_own = _FOLDERS.fullmatch(owner) or Path(owner).exists()
+    return _ID.fullmatch(name) is not None and not its_own
 
 
 def hub_directory(name: str) -> Path:
@@ -29,6 +40,7 @@ def hub_directory(name: str) -> Path:
     """
     from huggingface_hub import constants, snapshot_download
 
+    sys.stderr.write(f"fetching {name} from the hub\n")
     try:
         folder = Path(snapshot_download(name, allow_patterns=FILES, ignore_patterns=UNUSED))
     except Exception as error:  # of the hub, of HTTP, of the file system: they share no base class

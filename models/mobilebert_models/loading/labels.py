@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.errors import ModelError, OptionError, printable
+from mobilebert_runtime.files import parse_json
 
 # Names that say "these two texts match", after `_normalised`. The whole name must be in the table, so that a
 # negation (not_duplicate, non-paraphrase, not entailment) is not.
@@ -34,14 +34,24 @@ def read_labels(directory: Path) -> tuple[str, ...]:
     """
     path = directory / "config.json"
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parse_json(path.read_text(encoding="utf-8"))
         given = values.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
         names = {int(number): str(name) for number, name in given.items()}
     except (OSError, ValueError, AttributeError) as error:
         raise ModelError(f"{path}: no class names can be read ({error})") from error
     if sorted(names) != list(range(len(given))) or len(set(names.values())) != len(names):
         raise ModelError(f"{path}: id2label {given} does not name every class from 0 up, each differently")
-    return tuple(names[number] for number in range(len(names)))
+    return readable(tuple(names[number] for number in range(len(names))), path)
+
+
+def readable(labels: tuple[str, ...], path: Path) -> tuple[str, ...]:
+    """The labels of a file; raises `ModelError` where one can't be shown on one line."""
+    for label in labels:
+        if not label.strip() or printable(label) != label or "\t" in label or "\n" in label:
+            raise ModelError(
+                f"{path}: the label {label!r:.60} is empty, or has characters that can't be shown; rename it"
+            )
+    return labels
 
 
 def match_indices(labels: Sequence[str]) -> list[int]:

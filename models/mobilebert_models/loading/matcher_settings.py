@@ -7,9 +7,10 @@ import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mobilebert_models.loading.labels import positive_index, read_labels
+from mobilebert_models.loading.labels import positive_index, read_labels, readable
 from mobilebert_runtime.card import TEMPERATURES
 from mobilebert_runtime.errors import ModelError, OptionError
+from mobilebert_runtime.files import parse_json
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,13 @@ class MatcherSettings:
                 advice, options = error.advice
                 raise OptionError(f"{directory}: {error}").or_with(advice, *options) from None
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = parse_json(path.read_text(encoding="utf-8"))
             names = values["labels"]
             # A tuple of a text would be its letters.
             found = cls(**(values | {"labels": tuple(names) if isinstance(names, list) else (names,)}))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ModelError(f"{path}: not a matcher.json ({error}); retrain or restore it") from error
+        readable(found.labels, path)
         if positive not in (None, found.labels[found.positive]):
             raise OptionError(
                 f"--positive {positive!r}: {path} was fitted for {found.labels[found.positive]!r}"

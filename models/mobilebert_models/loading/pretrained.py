@@ -27,10 +27,19 @@ from mobilebert_models.weights.eight_bit import pack, unpack
 from mobilebert_models.weights.word_codes import looks_coded
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import ModelError
-from mobilebert_runtime.files import replacing_folder
+from mobilebert_runtime.files import parse_json, replacing_folder
 from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, read_settings
 
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
+# Weights of the file that a network may leave: a pooler that its head does not read, places and types of
+# tokens in order, and the output table of a pretraining head, which is its word embeddings.
+_SPARE = re.compile(
+    r"(encoder\.)?(pooler\.dense\.(weight|bias)|embeddings\.(position_ids|token_type_ids))"
+    r"|cls\.predictions\.decoder\.(weight|bias)"
+)
+_COUNTS = ("num_hidden_layers", "num_feedforward_networks")
+_SIZES = ("vocab_size", "hidden_size", "intermediate_size", "max_position_embeddings")
+_DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 _WORDS = "word_embeddings.weight"
 _LAYER = re.compile(r"\.layer\.(\d+)\.")
 SENTENCEPIECE_FILE = "spiece.model"  # in the place of vocab.txt
@@ -79,6 +88,7 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     config = read_config(directory)
     named = read_object(directory / "config.json").get("architectures") or [""]
     tensors = _read_tensors(directory / "model.safetensors", config)
+    _check_sizes(directory, config, tensors)
     try:
         model = _empty_model(config, str(named[0]), tensors, num_labels, seed)
     except ModelError as error:
@@ -99,7 +109,18 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
             f"{directory}: model.safetensors holds {beyond[0]!r}, a layer that config.json does not "
             "have; correct num_hidden_layers"
         )
-    for name in expected.keys() & tensors.keys():
+    if spare := sorted(name for name in tensors.keys() - expected if not _SPARE.fullmatch(name)):
+        raise ModelError(
+            f"{directory}: model.safetensors holds {len(spare)} tensors that the network does not take, the "
+            f"first {spare[0]!r}; merge an adapter into its model, or leave out what is not needed, and save "
+            "it again"
+        )
+    for name in sorted(expected.keys() & tensors.keys()):
+        if tensors[name].dtype not in _DTYPES:
+            kind = str(tensors[name].dtype).removeprefix("torch.")
+            raise ModelError(f"{directory}: tensor {name!r} is {kind}; save the model in float32 or float16")
+        if not tensors[name].isfinite().all():
+            raise ModelError(f"{directory}: tensor {name!r} holds NaN or infinity; train or fetch it again")
         if expected[name].shape != tensors[name].shape:
             raise ModelError(
                 f"{directory}: tensor {name!r} has shape {tuple(tensors[name].shape)}, "
@@ -113,6 +134,21 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     return model.eval()
 
 
+def _check_sizes(directory: Path, config: EncoderConfig, tensors: dict[str, Tensor]) -> None:
+    """Refuse sizes that no tensor of the file has, before a network of them fills the memory."""
+    largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
+    wanted = {name: getattr(config, name) for name in _SIZES}
+    if config.kronecker:  # its factors are smaller than what they make
+        wanted, largest = {}, len(tensors)
+    wanted |= {name: getattr(config, name) for name in _COUNTS if getattr(config, name) > len(tensors)}
+    name = max(wanted, key=lambda one: wanted[one], default=None)
+    if name is not None and wanted[name] > largest:
+        raise ModelError(
+            f"{directory}: config.json asks for {name} {wanted[name]}, more than any tensor of "
+            "model.safetensors has; is it of another model?"
+        )
+
+
 def read_config(directory: str | Path) -> EncoderConfig:
     """The config of a model directory, without its weights.
 
@@ -123,12 +159,18 @@ def read_config(directory: str | Path) -> EncoderConfig:
     if not path.is_file():
         raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parse_json(path.read_text(encoding="utf-8"))
+        _refuse_quantised(values)
         return EncoderConfig.from_dict(values)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
     except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise ModelError(f"{path}: not a model config ({error})") from error
+
+
+def _refuse_quantised(values: Any) -> None:
+    if isinstance(values, dict) and values.get("quantization_config") is not None:
+        raise ModelError("has a quantization_config; save the model with its weights in float")
 
 
 def load_classifier(directory: str | Path, *, num_labels: int | None = None, seed: int = 0) -> PairClassifier:

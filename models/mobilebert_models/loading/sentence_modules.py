@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mobilebert_models.networks.sentence_embedder import POOLINGS, DenseLayer, SentenceModules
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.files import parse_json
 
 _ACTIVATIONS = {"Identity": "identity", "Sigmoid": "sigmoid", "Tanh": "tanh"}
 # Older versions have one key per way of pooling.
@@ -88,7 +88,7 @@ def read_object(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: damaged ({error})") from error
     if not isinstance(values, dict):
@@ -102,7 +102,7 @@ def _modules(directory: Path) -> list[tuple[str, str]] | None:
     if not path.is_file():
         return None
     try:
-        rows = sorted(json.loads(path.read_text(encoding="utf-8")), key=lambda row: row["idx"])
+        rows = sorted(parse_json(path.read_text(encoding="utf-8")), key=lambda row: row["idx"])
         return [(str(row["type"]).rpartition(".")[2], str(row["path"])) for row in rows]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ModelError(f"{path}: not the list of modules of sentence-transformers ({error})") from error

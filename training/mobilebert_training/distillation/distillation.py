@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 import mobilebert_models
+from mobilebert_matching.data.repeated_pairs import save_training_pairs
 from mobilebert_matching.evaluation.score_calibration import fit_debiased_settings, fit_settings
 from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_models import EncoderConfig, MatcherSettings
@@ -28,6 +29,7 @@ from mobilebert_training.distillation.distillation_recipes import DistillationRe
 from mobilebert_training.distillation.task_distillation import distil
 from mobilebert_training.finetuning.encoded_pairs import predict_logits
 from mobilebert_training.initialization.student import StudentStart, init_student, start_factored
+from mobilebert_training.run_directory import claim, data_hashes, locked, model_hashes
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,17 @@ def distill(
         OutputError: a finished model is in OUT already.
         ModelError: a directory is damaged, or teacher and student do not fit.
         DataError: the pairs are missing, damaged, or of other classes than the teacher's.
-        ResumeError: OUT holds a run with other options.
+        ResumeError: OUT holds a run with other inputs, or another process works there.
     """
     plan = checked_recipe(config)
+    with locked(config.out):
+        claim_folder(config)
+        return _distill(config, plan, progress)
+
+
+def _distill(
+    config: DistillationConfig, plan: DistillationRecipe, progress: Callable[[str], None]
+) -> DistillationResult:
     torch.set_num_threads(config.threads)
     progress("mining unlabelled pairs")
     data = gather(config.data, plan.mined_pairs, config.seed)
@@ -96,6 +106,7 @@ def distill(
     else:
         settings = fit_settings(logits, data.dev.labels)
     model = config.out / "model"
+    save_training_pairs(config.out, data.train.pairs)
     mobilebert_models.save_pretrained(
         initial.student, model, tokenizer_from=initial.tokenizer, settings=settings, half=True
     )
@@ -182,6 +193,26 @@ def _start(config: DistillationConfig, data: DistillationData) -> StudentStart:
     start = None if config.start is None else mobilebert_models.find_directory(config.start)
     student = mobilebert_models.preset(config.student)
     return init_student(student, directory, data.texts, config.out, seed=config.seed, start=start)
+
+
+def claim_folder(config: DistillationConfig) -> None:
+    """Take the folder of a distillation for its inputs.
+
+    Raises:
+        ResumeError: it holds a run, finished or not, with other inputs.
+    """
+    student = model_hashes(Path(config.student)) if _is_factored(config) else config.student
+    start = config.start and model_hashes(mobilebert_models.find_directory(config.start))
+    inputs = {
+        "teacher": {str(number): model_hashes(path) for number, path in enumerate(config.teacher)},
+        "data": data_hashes(config.data),
+        "student": student,
+        "start": start,
+        "recipe": config.recipe,
+        "debias": config.debias,
+        "seed": config.seed,
+    }
+    claim(config.out, "distillation", inputs, force=config.force)
 
 
 def _metadata(config: DistillationConfig, data: DistillationData) -> dict[str, Any]:

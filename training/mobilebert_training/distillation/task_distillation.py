@@ -81,7 +81,7 @@ def distil(
     known |= {"data": values_hash(pairs, np.asarray(labels)), "seed": (metadata or {}).get("seed")}
     if targets is not None:
         known["targets"] = values_hash([], np.column_stack([targets.logits, targets.weights]))
-    claim(out, known)
+    claim(out, "stages", known)
     freeze(teacher, frozen=True)
     teacher.eval()
     encoded = EncodedPairs.encode(tokenizer, pairs)
@@ -184,7 +184,8 @@ def stage_loss(
         parts = {name: part * getattr(normalizers, weights.unit(name)) for name, part in parts.items()}
         return weights.total(parts), parts
 
-    return LengthBuckets(encoded.lengths, collate), loss
+    taught = np.column_stack([values.numpy().astype(np.float64) for values in given.values()])
+    return LengthBuckets(encoded.lengths, collate, values_hash(encoded.forward, taught)), loss
 
 
 def teacher_forced(student: Encoder, inputs: dict[str, Tensor], teacher: EncoderOutput) -> EncoderOutput:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from mobilebert_models import EmbeddingMatcher, PairClassifier
+from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.batches import Batch
 from mobilebert_training.inference import predict
@@ -54,12 +55,19 @@ def predict_logits(
     *,
     seq_len: int = 128,
 ) -> np.ndarray:
-    """Logits (N, num_labels) float32 of a PyTorch network that decides about pairs."""
+    """Logits (N, num_labels) float32 of a PyTorch network that decides about pairs.
+
+    Raises:
+        ModelError: they are not finite.
+    """
     encoded = tokenizer.ids(pairs, seq_len)
     if not encoded:
         return np.zeros((0, model.num_labels), np.float32)
     lengths = [len(ids) for ids, _ in encoded]
-    return predict(model, lengths, collator(tokenizer, encoded)).float().numpy()
+    logits = predict(model, lengths, collator(tokenizer, encoded)).float().numpy()
+    if not np.isfinite(logits).all():
+        raise ModelError("the network answers with NaN or infinity; its weights are damaged")
+    return logits
 
 
 def collator(

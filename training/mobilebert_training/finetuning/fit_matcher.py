@@ -19,6 +19,7 @@ from mobilebert_models import MatcherSettings
 from mobilebert_runtime.tokenizer import Pair
 from mobilebert_training.batches import Batch, LengthBuckets
 from mobilebert_training.finetuning.encoded_pairs import swap_flags
+from mobilebert_training.run_directory import values_hash
 from mobilebert_training.trainer import supervised, train
 from mobilebert_training.training_config import TrainingConfig
 
@@ -130,7 +131,7 @@ def fit(
 
     return train(
         matcher.network,
-        LengthBuckets(prepared.lengths, collate),
+        LengthBuckets(prepared.lengths, collate, values_hash(examples.pairs, examples.labels)),
         supervised(F.cross_entropy),
         config,
         out,

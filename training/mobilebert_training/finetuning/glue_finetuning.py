@@ -16,6 +16,7 @@ from mobilebert_models import PairClassifier
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.batches import Batch, LengthBuckets
 from mobilebert_training.finetuning.encoded_pairs import EncodedPairs, predict_logits, swap_flags
+from mobilebert_training.run_directory import values_hash
 from mobilebert_training.trainer import supervised, train
 from mobilebert_training.training_config import TrainingConfig
 
@@ -53,7 +54,7 @@ def finetune_task(
     def evaluate() -> dict[str, float]:
         return task_figures(task, data["dev"].targets, predict_task(model, tokenizer, data["dev"].pairs))
 
-    source = LengthBuckets(encoded.lengths, collate)
+    source = LengthBuckets(encoded.lengths, collate, values_hash(data["train"].pairs, data["train"].targets))
     record = train(model, source, supervised(criterion), config, out, name="finetune", evaluate=evaluate)
     figures = {k: v for k, v in record["evaluations"][-1].items() if k != "step"}
     return {"dev": figures, "seconds": record["seconds"]}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_runtime.files import write_json
+from mobilebert_training.run_directory import claim
 from mobilebert_training.training_config import ResumeError, TrainingConfig
 
 
@@ -53,6 +54,8 @@ def search(
     *,
     select: str,
     metadata: dict[str, Any],
+    inputs: dict[str, Any],
+    force: bool = False,
     callback: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run every cell that has no record yet and return the best by a development figure.
@@ -66,14 +69,17 @@ def search(
         keep: saves the best model so far.
         out: gets cells/NAME.json, one a cell, and best.json.
         select: name of the `dev` figure that decides; of equals the earlier cell.
-        metadata: what every record says; a record of other metadata belongs to another search.
+        metadata: what every record says.
+        inputs: what every cell depends on, see `claim`.
+        force: begin anew where `out` holds a search with other inputs.
         callback: progress, a line at a time.
 
     Raises:
-        ResumeError: no cell, or a record in `out` has other metadata.
+        ResumeError: no cell, or `out` holds a search with other inputs.
     """
     if not cells:
         raise ResumeError("the search has no cell; give at least one value of each")
+    claim(out, "search", inputs, force=force)
     folder = out / "cells"
     folder.mkdir(parents=True, exist_ok=True)
     best: dict[str, Any] | None = None
@@ -81,10 +87,6 @@ def search(
         path = folder / f"{cell.name}.json"
         if path.is_file():
             record = json.loads(path.read_text(encoding="utf-8"))
-            if (known := record.get("metadata")) != metadata:
-                raise ResumeError(
-                    f"{path}: a cell of {known}, this search has {metadata}; give another --out"
-                )
             better = best is None or record["dev"][select] > best["dev"][select]
         else:
             model, found = run(cell, folder / cell.name)

@@ -88,27 +88,34 @@ def build_matcher(
     Raises:
         ModelError: an unknown name, files or packages that are missing, or an `init` of another shape.
     """
+    source = source_directory(arch, init)
     if arch == "bert-tiny":
         if init is None:
-            tokenizer = mobilebert_models.packaged_directory("minilm")
             fresh = cast(
                 PairClassifier,
                 mobilebert_models.build(mobilebert_models.preset(arch), num_labels=num_labels, seed=seed),
             )
-            return EncoderMatcher(fresh, tokenizer, arch=arch, max_tokens=max_tokens)
+            return EncoderMatcher(fresh, source, arch=arch, max_tokens=max_tokens)
         if (found := mobilebert_models.read_config(init)) != mobilebert_models.preset(arch):
             raise ModelError(f"{init}: is not a {arch} ({found}); expected {mobilebert_models.preset(arch)}")
-    if arch in ENCODERS:
-        source = init or mobilebert_models.packaged_directory(arch)
-    elif arch in ("shipped", *mobilebert_models.SHIPPED_MATCHERS):
-        source = mobilebert_models.find_directory(arch)
-    elif Path(arch).is_dir():
-        source = Path(arch)
-    else:
-        names = ", ".join((*ENCODERS, *mobilebert_models.SHIPPED_MATCHERS))
-        raise ModelError(f"architecture {arch!r} is unknown; expected one of {names}, or a directory")
     made = mobilebert_models.load_pair_network(source, num_labels=num_labels, seed=seed)
     return EncoderMatcher(made, source, arch=arch if arch in ENCODERS else source.name, max_tokens=max_tokens)
+
+
+def source_directory(arch: str, init: Path | None = None) -> Path:
+    """The model directory whose tokenizer is read, and its weights but for those of a random bert-tiny.
+
+    Raises:
+        ModelError: an unknown name, or a package that is not installed.
+    """
+    if arch in ENCODERS:
+        return init or mobilebert_models.packaged_directory("minilm")
+    if arch in ("shipped", *mobilebert_models.SHIPPED_MATCHERS):
+        return mobilebert_models.find_directory(arch)
+    if Path(arch).is_dir():
+        return Path(arch)
+    names = ", ".join((*ENCODERS, *mobilebert_models.SHIPPED_MATCHERS))
+    raise ModelError(f"architecture {arch!r} is unknown; expected one of {names}, or a directory")
 
 
 def load_matcher(directory: Path) -> EncoderMatcher:

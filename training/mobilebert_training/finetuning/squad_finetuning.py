@@ -18,6 +18,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.batches import Batch, LengthBuckets, Tensors
 from mobilebert_training.finetuning.encoded_pairs import collator, padded
 from mobilebert_training.inference import batches_by_length
+from mobilebert_training.run_directory import values_hash
 from mobilebert_training.trainer import Parts, train
 from mobilebert_training.training_config import LossNormalizers, TrainingConfig
 
@@ -60,7 +61,7 @@ def finetune_squad(
     def evaluate() -> dict[str, float]:
         return squad_figures(model, directory, data["dev"], max_len)
 
-    source = LengthBuckets([len(part.ids) for part in parts], collate)
+    source = LengthBuckets([len(part.ids) for part in parts], collate, values_hash(encoded, targets.numpy()))
     record = train(model, source, loss, config, out, name="finetune", evaluate=evaluate)
     figures = {k: v for k, v in record["evaluations"][-1].items() if k != "step"}
     return {"dev": figures, "seconds": record["seconds"]}

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from mobilebert_runtime.errors import DataError
-from mobilebert_runtime.files import replacing
+from mobilebert_runtime.files import parse_json, replacing
 
 META = "corpus.json"
 
@@ -89,7 +89,7 @@ class Corpus:
         if not path.is_file():
             raise DataError(f"{folder}: holds no finished corpus ({META}); run `mobilebert corpus build`")
         self.folder = folder
-        self.meta: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        self.meta: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         counts = [shard["chunks"] for shard in self.meta["shards"]]
         self._ends = np.cumsum(counts)
         self._open: dict[int, _Shard] = {}

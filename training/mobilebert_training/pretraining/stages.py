@@ -89,6 +89,7 @@ def pretrain(
     *,
     workers: int = 0,
     metadata: dict[str, Any] | None = None,
+    force: bool = False,
 ) -> list[dict[str, Any]]:
     """Run a strategy's stages on `student` in place; returns one record a stage.
 
@@ -100,6 +101,7 @@ def pretrain(
         out: folder of the run; finished stages and a checkpoint there are taken up.
         workers: processes that draw examples beside each training process.
         metadata: what else the records shall say.
+        force: begin anew where `out` holds a run of other inputs.
 
     Raises:
         ResumeError: `out` holds a run of another student, teacher, corpus or plan.
@@ -107,7 +109,8 @@ def pretrain(
     state = processes()
     known = asdict(plan) | {"student": student.config.to_dict(), "corpus": corpus.fingerprint}
     known["teacher"] = None if teacher is None else weights_hash(teacher)
-    claim(out, known, write=state.is_main_process)
+    claim(out, "pretraining", known, write=state.is_main_process, force=force)
+    state.wait_for_everyone()
     training, development = corpus.split(DEVELOPMENT)
     examples = Examples(corpus, training, plan.examples)
     held_out = _development(corpus, development, plan)

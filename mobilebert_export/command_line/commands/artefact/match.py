@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from mobilebert_export.command_line import options as opt
-from mobilebert_runtime.errors import DataError, OptionError
+from mobilebert_runtime.errors import DataError, OptionError, printable
 
 if TYPE_CHECKING:
     from mobilebert_matching.data.pairs import PairTable
@@ -46,9 +46,8 @@ def match(
     empty (as JSON: null, with the row's line and problem), so that output and file stay aligned. A text that
     begins with two dashes goes after a lone --.
     """
-    from rich.console import Console
-
     from mobilebert_export.console import silenced
+    from mobilebert_export.terminal import Terminal
     from mobilebert_runtime.matcher import Matcher
 
     if pairs is None and len(texts or ()) != 2:
@@ -61,7 +60,7 @@ def match(
     asked = table.pairs if table else [(texts[0], texts[1])] if texts else []
     with silenced():
         matcher = Matcher.load(artefact, threads)
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with console.status("") as status:
 
         def rows() -> Iterator[dict[str, Any]]:
@@ -109,5 +108,7 @@ def line(row: dict[str, Any], *, as_json: bool) -> str:
     """A row of output."""
     if as_json:
         readable = (sys.stdout.encoding or "").lower().startswith("utf")
-        return json.dumps(row, ensure_ascii=not readable) + "\n"
-    return "\t\n" if row["score"] is None else f"{row['score']:.6f}\t{row['label']}\n"
+        return printable(json.dumps(row, ensure_ascii=not readable)) + "\n"
+    if row["score"] is None:
+        return "\t\n"
+    return f"{row['score']:.6f}\t{printable(' '.join(row['label'].split()))}\n"

@@ -32,10 +32,9 @@ def quantize_audit(
     force: opt.Force = False,
 ) -> None:
     """Quantise one product of a network at a time and show what that does to the logits."""
-    from rich.console import Console
-
     from mobilebert_export.console import progress_console, step
     from mobilebert_export.evaluation.audit_report import audit_matcher, print_audit, write_audit
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.data.pairs import read_text_pairs
 
     texts = read_text_pairs(pairs, text_a, text_b) if pairs else None
@@ -45,4 +44,4 @@ def quantize_audit(
             matcher, model, f"{target}-{quant}", texts, limit=limit, seq_len=seq_len, out=out, force=force
         )
     write_audit(out, name, recipe, found, force=force)
-    print_audit(found, Console())
+    print_audit(found, Terminal())

@@ -37,12 +37,11 @@ def search(
     Prints, best first and separated by tabs: the text's place in the file (from 0), the probability that both
     mean the same, the label that the threshold gives, the text; with several questions their number in front.
     """
-    from rich.console import Console
-
     from mobilebert_export.command_line.input_texts import read_file
     from mobilebert_export.command_line.look_up import LookUp, index_of_file
     from mobilebert_export.command_line.written_results import as_json, as_lines
     from mobilebert_export.console import silenced
+    from mobilebert_export.terminal import Terminal
     from mobilebert_runtime.vector_index import Index
 
     if bool(questions) == (file is not None):
@@ -52,7 +51,7 @@ def search(
     opt.check_texts(questions or ())
     asked = [str(one) for one in (read_file(file, 1, None, None) if file else questions or [])]
     texts = None if index.is_dir() else [str(one) for one in read_file(index, 1, text_a, None)]
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with silenced():
         look_up = LookUp(artefact, threads)
     if texts is None:

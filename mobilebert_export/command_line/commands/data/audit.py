@@ -11,8 +11,7 @@ from mobilebert_export.command_line import options as opt
 from mobilebert_export.console import reading
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.length_bias.bias_audit import Audit
 
 
@@ -37,8 +36,7 @@ def audit(
     """
     import json
 
-    from rich.console import Console
-
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.data.pairs import Columns
     from mobilebert_matching.length_bias.bias_audit import audit as run
     from mobilebert_matching.length_bias.category_plot import draw
@@ -55,10 +53,10 @@ def audit(
     if png is not None:
         with replacing(png, force=force) as partial:
             draw({f"{file.resolve().parent.name}/{file.name} ({found.mode})": found.categories}, partial)
-    show(found, Console(highlight=False, soft_wrap=True))
+    show(found, Terminal(highlight=False, soft_wrap=True))
 
 
-def show(found: Audit, console: Console) -> None:
+def show(found: Audit, console: Terminal) -> None:
     """Print an audit as a table, the score in words, and the rows that were left out."""
     from rich.table import Table
 
@@ -87,6 +85,6 @@ def show(found: Audit, console: Console) -> None:
             "(no positive, no negative, or a mean of zero) and count as CAT4"
         )
     if found.problems:
-        console.print(f"[bold]{len(found.problems):,} rows left out[/]")
+        console.print(f"{len(found.problems):,} rows left out", style="bold")
         for line in found.problems.describe():
-            console.print(f"  {line}", markup=False)
+            console.print(f"  {line}")

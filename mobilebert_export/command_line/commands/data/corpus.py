@@ -33,16 +33,15 @@ def corpus(
     """
     import time
 
-    from rich.console import Console
-
     import mobilebert_models
+    from mobilebert_export.terminal import Terminal
     from mobilebert_runtime.files import write_json
     from mobilebert_training.pretraining.corpus import Packing, build
     from mobilebert_training.pretraining.examples import ExampleRecipe
 
     recipe = ExampleRecipe(pairs, masking, seed)
     source = mobilebert_models.find_directory(vocab)
-    console, started = Console(stderr=True), time.perf_counter()
+    console, started = Terminal(stderr=True), time.perf_counter()
     with console.status("building") as status:
         built = build(
             files,

@@ -38,8 +38,7 @@ def debias(
     """
     import json
 
-    from rich.console import Console
-
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.data.pairs import Columns
     from mobilebert_matching.length_bias.bias_audit import audit
     from mobilebert_matching.length_bias.debiased_sets import debias as choose
@@ -64,7 +63,7 @@ def debias(
     }
     with replacing(report, force=force) as partial:
         partial.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal(highlight=False, soft_wrap=True)
     show(before, console)
     show(after, console)
     lists = "" if chosen.queries is None else f" ({chosen.queries_kept:,} of {chosen.queries:,} queries)"

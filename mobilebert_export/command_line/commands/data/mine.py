@@ -44,8 +44,7 @@ def mine(
     the pairs: sentence1, sentence2, score, drawn. With --shard every shard runs --stage vectors, then
     neighbours, then pairs; the last one merges them. One process, shards and Ray write the same bytes.
     """
-    from rich.console import Console
-
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.mining.job import STAGES, MiningConfig, MiningJob, Shard, read_texts
     from mobilebert_matching.mining.stages import merge_pairs, work_of
     from mobilebert_runtime.card import read_card
@@ -67,7 +66,7 @@ def mine(
         _run(f"mining: {name}", blocks, make_work, ray, workers)
     if not job.missing("pairs"):
         path, pairs = merge_pairs(job)
-        Console(stderr=True, highlight=False).print(
+        Terminal(stderr=True, highlight=False).print(
             f"{path}: {pairs:,} pairs of {len(job.texts):,} texts in {job.blocks:,} blocks"
         )
 

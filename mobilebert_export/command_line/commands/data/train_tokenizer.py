@@ -32,12 +32,11 @@ def train_tokenizer(
     holds them, and vocabulary.json: tokens a word and the share of unknown tokens. The runtime on a phone
     reads WordPiece; a SentencePiece model trains and runs here.
     """
-    from rich.console import Console
-
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.data.plain_text import read_documents
     from mobilebert_training.tokenizer_training import train_vocabulary
 
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     text = (line for document in read_documents(corpus) for line in document)
     with console.status(f"learning {size:,} entries"):
         record = train_vocabulary(

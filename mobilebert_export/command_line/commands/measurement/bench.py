@@ -63,14 +63,13 @@ def bench(
     if artefacts[0] == "import" and not Path("import").is_dir():
         _import(artefacts[1:], out, force=force)
         return
-    from rich.console import Console
-    from rich.markdown import Markdown
 
     from android_bench.measuring.latency import measure, name_candidates
     from android_bench.measuring.latency_record import Record, check_architecture
     from android_bench.measuring.latency_report import bench_markdown, write_bench
     from android_bench.measuring.progress import session_progress
     from android_bench.measuring.sample_pairs import PAIRS
+    from mobilebert_export.terminal import Terminal, markdown
     from mobilebert_matching.data.pairs import read_text_pairs
 
     counted = opt.counted_architecture(instructions, arch)
@@ -91,9 +90,9 @@ def bench(
     record = Record.of(run, instructions=counted, profiled=profile)
     if out:
         write_bench(record, out, force=force)
-    console = Console()
+    console = Terminal()
     console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
-    console.print(Markdown(bench_markdown(record)))
+    console.print(markdown(bench_markdown(record)))
 
 
 def _import(given: list[str], out: Path | None, *, force: bool) -> None:

@@ -12,7 +12,7 @@ from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from mobilebert_export.terminal import Terminal
 
 SHOWN = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "auc", "ece")
 
@@ -23,7 +23,10 @@ def evaluate(
     train: Annotated[
         Path | None,
         opt.INPUT_FILE,
-        Option(help="Training pairs that cut CAT1 to CAT4; default: the data itself."),
+        Option(
+            help="Training pairs: they cut CAT1 to CAT4 (default: the data itself); tested pairs that are "
+            "among them are reported."
+        ),
     ] = None,
     text_a: opt.TextA = None,
     text_b: opt.TextB = None,
@@ -51,9 +54,8 @@ def evaluate(
     With --max-recall-gap a gate: the gap on all pairs is judged once everything is printed and recorded, and
     one that can't be computed fails too.
     """
-    from rich.console import Console
-
     from mobilebert_export.evaluation import scoring
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.evaluation.bias_measures import require_recall_gap
     from mobilebert_runtime.files import write_json
 
@@ -61,7 +63,7 @@ def evaluate(
     with (
         known_columns(data, names) as pairs,
         known_columns(train, names) if train else nullcontext() as cut_by,
-        Console(stderr=True).status("") as status,
+        Terminal(stderr=True).status("") as status,
     ):
         found = scoring.evaluate(
             matcher,
@@ -73,14 +75,17 @@ def evaluate(
             progress=lambda done, whole: status.update(f"{done:,} of {whole:,} pairs"),
         )
     record = found.to_json()
-    _print(record, Console())
+    _print(record, Terminal())
     if json_file:
         write_json(json_file, record)
+    if found.seen_in_training:
+        said = f"{found.seen_in_training:,} of {found.pairs:,} pairs were trained on, as they are or swapped"
+        Terminal(stderr=True).print(f"warning: {said}; these figures are too good", soft_wrap=True)
     if max_recall_gap is not None:
         require_recall_gap(record["tpr_gap"]["value"], max_recall_gap)
 
 
-def _print(record: dict[str, Any], console: Console) -> None:
+def _print(record: dict[str, Any], console: Terminal) -> None:
     """The record as two small tables and what the lengths have to do with it."""
     from rich.table import Table
 

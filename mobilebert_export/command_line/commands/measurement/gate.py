@@ -48,9 +48,6 @@ def gate(
     later, or more memory, bytes, work or instructions. A troubled or different machine, too few sessions and
     figures that are missing are inconclusive: exit 1 as well.
     """
-    from rich.console import Console
-    from rich.markdown import Markdown
-
     from android_bench.gate import verdict as rules
     from android_bench.gate.gate_report import gate_markdown, self_test_markdown, write_gate, write_self_test
     from android_bench.measuring.latency import BenchError
@@ -58,6 +55,7 @@ def gate(
     from android_bench.measuring.progress import session_progress
     from android_bench.measuring.sample_pairs import PAIRS
     from mobilebert_export import library
+    from mobilebert_export.terminal import Terminal, markdown
     from mobilebert_matching.data.pairs import read_text_pairs
 
     if len(artefacts) != (1 if self_test else 2):
@@ -69,7 +67,7 @@ def gate(
     limits = rules.Limits(slower, larger)
     if out:
         check_free(out, force=force)
-    console = Console()
+    console = Terminal()
     console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
     if self_test:
         with session_progress() as begin:
@@ -85,7 +83,7 @@ def gate(
             )
         if out:
             write_self_test(tested, out, force=force)
-        console.print(Markdown(self_test_markdown(tested)))
+        console.print(markdown(self_test_markdown(tested)))
         if not tested["as_expected"]:
             raise rules.GateError("the gate's self-test did not go as expected; see the runs above")
         return
@@ -103,5 +101,5 @@ def gate(
         )
     if out:
         write_gate(found.record, found.verdict, out, force=force)
-    console.print(Markdown(gate_markdown(found.verdict)))
+    console.print(markdown(gate_markdown(found.verdict)))
     found.verdict.require_pass()

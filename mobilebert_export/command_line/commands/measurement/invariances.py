@@ -10,7 +10,7 @@ from typer import Argument, Option
 from mobilebert_export.command_line import options as opt
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from mobilebert_export.terminal import Terminal
 
 
 def invariances(
@@ -33,9 +33,8 @@ def invariances(
     95th percentile of |change of score| and the share of decisions that flip, with 95% intervals, over the
     pairs that the perturbation changes at all.
     """
-    from rich.console import Console
-
     from mobilebert_export.evaluation.scoring import open_scorer, record_head
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.data.pairs import read_text_pairs
     from mobilebert_matching.evaluation.perturbations import invariances as measure
     from mobilebert_matching.evaluation.perturbations import sample
@@ -43,18 +42,18 @@ def invariances(
 
     chosen = sample(read_text_pairs(data, text_a, text_b), pairs, seed)
     scorer = open_scorer(matcher, threads, symmetric=symmetric)
-    with Console(stderr=True).status(f"{len(chosen):,} pairs"):
+    with Terminal(stderr=True).status(f"{len(chosen):,} pairs"):
         found = measure(scorer.score, chosen, scorer.threshold, seed=seed)
     record = {
         **record_head(matcher, scorer, data, symmetric=symmetric),
         **found,
     }
-    _print(record, Console())
+    _print(record, Terminal())
     if json_file:
         write_json(json_file, record)
 
 
-def _print(record: dict[str, Any], console: Console) -> None:
+def _print(record: dict[str, Any], console: Terminal) -> None:
     from rich.table import Table
 
     table = Table(

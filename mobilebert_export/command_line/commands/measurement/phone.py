@@ -68,12 +68,11 @@ def phone(
         raise OptionError(f"no verb {verb!r}; there is {', '.join(VERBS)}")
     if len(given) < VERBS[verb]:
         raise OptionError(f"`phone {verb}` needs an artefact folder")
-    from rich.console import Console
-
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.data.pairs import read_text_pairs
 
     asked = read_text_pairs(pairs) if pairs else []
-    progress = Console(stderr=True)
+    progress = Terminal(stderr=True)
     if verb == "devices":
         _devices()
     elif verb == "bundle":
@@ -154,8 +153,6 @@ def _bench(
     sustained: str | None,
     estimate: Path | None,
 ) -> None:
-    from rich.console import Console
-    from rich.markdown import Markdown
 
     from android_bench.measuring.latency_report import check_free
     from android_bench.phone import phone_bench as bench
@@ -164,6 +161,7 @@ def _bench(
     from android_bench.phone.estimate import Estimate
     from android_bench.phone.sustained import forget, seconds_of, sustain
     from android_bench.runner.bundle import Bundle
+    from mobilebert_export.terminal import Terminal, markdown
     from mobilebert_runtime.card import read_card
 
     if out:
@@ -182,9 +180,9 @@ def _bench(
     if out:
         report.write(run, out, expected)
         forget(out)
-    console = Console()
+    console = Terminal()
     console.width = max(console.width, 110)
-    console.print(Markdown(report.markdown(run, expected)))
+    console.print(markdown(report.markdown(run, expected)))
 
 
 def _match(

@@ -195,7 +195,7 @@ def _show_layers(
 
 def _print(what: object) -> None:
     """To standard output, at full width where it is no terminal."""
-    from rich.console import Console
+    from mobilebert_export.terminal import Terminal
 
-    terminal = Console(highlight=False)
-    (terminal if terminal.is_terminal else Console(highlight=False, width=160)).print(what)
+    terminal = Terminal(highlight=False)
+    (terminal if terminal.is_terminal else Terminal(highlight=False, width=160)).print(what)

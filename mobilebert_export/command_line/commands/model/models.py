@@ -25,8 +25,9 @@ def models(as_json: Annotated[bool, Option("--json", help="Everything, as JSON."
         sys.stdout.write(json.dumps(found, indent=2) + "\n")
         return
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
+
+    from mobilebert_export.terminal import Terminal
 
     parts = list(
         dict.fromkeys(part for row in found.values() for part in row["parameters"] if part != "total")
@@ -42,4 +43,4 @@ def models(as_json: Annotated[bool, Option("--json", help="Everything, as JSON."
         cells = [*(f"{n / 1e6:,.1f}" for n in counts), *(f"{n / 1e6:,.0f}" for n in sizes)]
         table.add_row(name, *cells, f"{kept / 1e6:,.1f}" if kept else "")
     # A narrower terminal wraps the lines, but no figure is cut.
-    Console(width=max(Console().width, 150)).print(table)
+    Terminal(width=max(Terminal().width, 150)).print(table)

@@ -49,9 +49,9 @@ def rewrite(
     explains, and the accuracy on --test before, after the fit and after recovery.
     """
     import torch
-    from rich.console import Console
 
     import mobilebert_models
+    from mobilebert_export.terminal import Terminal
     from mobilebert_matching.data.labelled_pairs import read_labelled
     from mobilebert_models.convert.nonorm_relu import rewrite as closed_form
     from mobilebert_runtime.files import refuse_finished, write_json
@@ -68,7 +68,7 @@ def rewrite(
     held = read_labelled(dev) if dev else None
     tested = read_labelled(test) if test else None
     batches, text = _calibration(calibration, calibration_pairs, tokenizer)
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with console.status("least squares, layer by layer"):
         copy, fits = closed_form(original, batches, norm=NORMS[norm], activation=activation)
     record: dict[str, Any] = {"model": model.resolve().name, "norm": norm, "activation": activation}

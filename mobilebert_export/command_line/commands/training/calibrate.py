@@ -37,14 +37,13 @@ def calibrate(
     --equal-recall it is fitted so that pairs of similar length (CAT1) and of very different length (CAT4)
     have the same true positive rate. Their false positive rates then differ.
     """
-    from rich.console import Console
-
     from mobilebert_export import library
+    from mobilebert_export.terminal import Terminal
 
     names = ColumnNames(text_a, text_b, label, positive_label)
     with (
         known_columns(data, names) as folder,
-        Console(stderr=True).status(f"scoring the pairs of {data}/dev.tsv"),
+        Terminal(stderr=True).status(f"scoring the pairs of {data}/dev.tsv"),
     ):
         settings = library.calibrate(
             model,
@@ -55,7 +54,7 @@ def calibrate(
             threads=threads,
             force=force,
         )
-    console = Console()
+    console = Terminal()
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")
     if settings.length_shift:
         added = settings.length_shift["added"]

@@ -14,13 +14,12 @@ def run(config: DistillationConfig, **columns: str | None) -> None:
     frequent in the training texts. Leaves OUT/model (fp16, decision settings fitted on dev.tsv) and one
     record a stage.
     """
-    from rich.console import Console
-
     from mobilebert_export import library
+    from mobilebert_export.terminal import Terminal
 
     with (
-        known_columns(config.data, ColumnNames(**columns), config.out / "data") as data,
-        Console(stderr=True).status("") as status,
+        known_columns(config.data, ColumnNames(**columns)) as data,
+        Terminal(stderr=True).status("") as status,
     ):
         library.distill(**vars(config) | {"data": data}, bar=True, progress=status.update)
 

@@ -8,6 +8,7 @@ from typer import Option
 from mobilebert_export.command_line import options as opt
 from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 from mobilebert_runtime.errors import OptionError
+from mobilebert_runtime.files import file_sha256
 
 
 def finetune(
@@ -44,9 +45,9 @@ def finetune(
     data has a test file; every run leaves OUT/cells/NAME.json. Without --grid: batch 32, 5e-5, 3 epochs.
     """
     import torch
-    from rich.console import Console
 
     import mobilebert_models
+    from mobilebert_export.terminal import Terminal
     from mobilebert_runtime.files import refuse_finished, write_json
     from mobilebert_runtime.tokenizer import PairTokenizer
     from mobilebert_training.finetuning.hyperparameter_search import (
@@ -57,7 +58,8 @@ def finetune(
         search,
     )
     from mobilebert_training.finetuning.hyperparameter_search import grid as combinations
-    from mobilebert_training.finetuning.initial_model import start_directory, start_model
+    from mobilebert_training.finetuning.initial_model import UNTRAINED, start_directory, start_model
+    from mobilebert_training.run_directory import locked, model_hashes
 
     finished = out / "best.json"
     refuse_finished(finished, force=force)
@@ -82,6 +84,14 @@ def finetune(
             if task == "squad"
             else _Pairs(task, folder, PairTokenizer.load(source))
         )
+        inputs = {
+            "task": task,
+            "data": work.hashes(folder),
+            "model": model_hashes(source),
+            "untrained": model == UNTRAINED,
+            "seed": seed,
+            "dtype": dtype,
+        }
     name = source.resolve().name if Path(model).is_dir() else model
     facts = {
         "task": task,
@@ -101,8 +111,19 @@ def finetune(
             network, out / "model", tokenizer_from=source, problem_type=work.problem_type
         )
 
-    console = Console(stderr=True)
-    best = search(cells, run, keep, out, select=work.select, metadata=facts, callback=console.print)
+    console = Terminal(stderr=True)
+    with locked(out):
+        best = search(
+            cells,
+            run,
+            keep,
+            out,
+            select=work.select,
+            metadata=facts,
+            inputs=inputs,
+            force=force,
+            callback=console.print,
+        )
     tested = work.test(mobilebert_models.load_pretrained(out / "model"))
     if tested:
         best["test"] = tested
@@ -134,6 +155,10 @@ class _Pairs:
 
         return finetune_task(network, self.tokenizer, self.task, self.data, loop, out)
 
+    def hashes(self, folder: Path) -> dict[str, str]:
+        """Of the data, by file name."""
+        return {file.name: file_sha256(file) for file in sorted(folder.glob("*.tsv"))}
+
     def test(self, network: Any) -> dict[str, float] | None:
         from mobilebert_matching.evaluation.glue_metrics import task_figures
         from mobilebert_training.finetuning.glue_finetuning import predict_task
@@ -152,7 +177,9 @@ class _Squad:
     def __init__(self, folder: Path, directory: Path, max_len: int) -> None:
         from mobilebert_matching.data.squad import find_split, read_squad
 
-        self.data = {split: read_squad(find_split(folder, split)) for split in ("train", "dev")}
+        self._files = {split: find_split(folder, split) for split in ("train", "dev")}
+
+        self.data = {split: read_squad(path) for split, path in self._files.items()}
         self.directory, self.max_len = directory, max_len
         self.sizes = {split: len(part) for split, part in self.data.items()}
 
@@ -160,6 +187,12 @@ class _Squad:
         from mobilebert_training.finetuning.squad_finetuning import finetune_squad
 
         return finetune_squad(network, self.directory, self.data, loop, out, self.max_len)
+
+    def hashes(self, folder: Path) -> dict[str, str]:  # noqa: ARG002 (as for pairs)
+        """Of the data, by file name, with what else the windows depend on."""
+        return {file.name: file_sha256(file) for file in self._files.values()} | {
+            "max_len": str(self.max_len)
+        }
 
     def test(self, network: Any) -> None:
         """Nothing to test on."""

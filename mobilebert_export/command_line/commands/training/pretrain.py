@@ -61,6 +61,7 @@ def pretrain(
     batch stays what --batch-size says. Leaves OUT/model, a record a stage, curves.png, TensorBoard's files.
     """
     import json
+    from contextlib import nullcontext
     from dataclasses import replace
 
     import torch
@@ -75,6 +76,7 @@ def pretrain(
     from mobilebert_training.pretraining.stages import PretrainingPlan, bare_teacher, draw_curves, start
     from mobilebert_training.pretraining.stages import pretrain as run
     from mobilebert_training.pretraining.strategies import strategy as find_strategy
+    from mobilebert_training.run_directory import locked
     from mobilebert_training.trainer import processes
     from mobilebert_training.training_config import TrainingConfig
 
@@ -115,7 +117,10 @@ def pretrain(
         else:
             raise ModelError(f"{teacher}: holds no pretraining head; pretrain a teacher first")
     network = start(config, master, plan, shards)
-    records = run(network, master, shards, plan, out, workers=workers, metadata={"threads": threads})
-    if processes().is_main_process:
-        draw_curves(records, out / "curves.png")
-        mobilebert_models.save_pretrained(network, out / "model", tokenizer_from=corpus)
+    main = processes().is_main_process
+    with locked(out) if main else nullcontext():
+        facts = {"threads": threads}
+        records = run(network, master, shards, plan, out, workers=workers, metadata=facts, force=force)
+        if main:
+            draw_curves(records, out / "curves.png")
+            mobilebert_models.save_pretrained(network, out / "model", tokenizer_from=corpus)

@@ -21,7 +21,7 @@ def run(config: ShipConfig, **columns: str | None) -> None:
     from mobilebert_export.console import shown_steps
 
     names = ColumnNames(**columns)
-    with known_columns(config.data, names, config.out / "named") as data, shown_steps() as progress:
+    with known_columns(config.data, names) as data, shown_steps() as progress:
         library.ship(**vars(config) | {"data": data}, bar=True, progress=progress)
 
 

@@ -55,9 +55,10 @@ def train_matcher(
     for minilm: 2 epochs, batch 64, learning rate 8e-5.
     """
     from mobilebert_export import library
+    from mobilebert_export.console import plain_lines
 
     names = ColumnNames(text_a, text_b, label, positive_label, group)
-    with known_columns(data, names, out / "data") as folder:
+    with known_columns(data, names) as folder:
         library.train(
             folder,
             out,
@@ -75,4 +76,5 @@ def train_matcher(
             threads=threads,
             force=force,
             bar=True,
+            progress=plain_lines,
         )
