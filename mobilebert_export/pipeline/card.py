@@ -8,9 +8,10 @@ from mobilebert_export.pipeline.export_request import SHORTEST
 from mobilebert_export.pipeline.loading import LoadedModel
 from mobilebert_quantize.recipes import Recipe
 from mobilebert_runtime.card import MODEL_FILES, QUESTION_ANSWERING, SPANS, ArtefactCard, Bucket
-from mobilebert_runtime.card_parts import TOKENIZER_FILE, Embedding, TokenizerCard
+from mobilebert_runtime.card_parts import LONGEST_LABEL, TOKENIZER_FILE, CardError, Embedding, TokenizerCard
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.length_shift import LengthShift
+from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE
 
 if TYPE_CHECKING:
     from mobilebert_models import MatcherSettings
@@ -31,6 +32,12 @@ def artefact_card(model: LoadedModel, recipe: Recipe, buckets: tuple[Bucket, ...
     config, task, seq_len = model.config, model.task, buckets[-1].seq_len
     if not SHORTEST <= seq_len <= model.longest:
         raise OptionError(f"--seq-len {seq_len}: this model takes {SHORTEST} to {model.longest}")
+    for name in task.labels:
+        if not (name.isprintable() and 0 < len(name.strip()) <= len(name) <= LONGEST_LABEL):
+            raise ModelError(
+                f"{model.folder}: a class is called {name!r:.60}; give it a name of 1 to {LONGEST_LABEL} "
+                "printable characters (id2label in config.json)"
+            )
     return ArtefactCard(
         target=recipe.target,
         quant=recipe.quant,
@@ -58,8 +65,9 @@ def _tokenizer_card(model: LoadedModel, *, spelling: bool) -> TokenizerCard:
     lowercases = tokenizer.ids([("A", "A")], 8) == tokenizer.ids([("a", "a")], 8)
     if tokenizer.kind == "wordpiece" and not tokenizer.reads_as_bert(lowercase=lowercases):
         raise ModelError(
-            f"{model.directory / TOKENIZER_FILE}: does not split words as BERT's WordPiece does, which a "
-            "phone does from vocab.txt alone"
+            f"{model.directory / TOKENIZER_FILE}: with {CONFIG_FILE} does not split words as BERT's WordPiece "
+            "does, which a phone does from vocab.txt alone: clean_text and tokenize_chinese_chars true, "
+            "strip_accents as do_lower_case, the unknown token [UNK], words of at most 100 characters"
         )
     return TokenizerCard(
         kind=str(tokenizer.kind),
@@ -68,6 +76,7 @@ def _tokenizer_card(model: LoadedModel, *, spelling: bool) -> TokenizerCard:
         template=tokenizer.template,
         spelling=spelling,
         sort_texts=tokenizer.sort_texts,
+        truncation_side=tokenizer.truncation_side,
     )
 
 
@@ -76,7 +85,19 @@ def _embedding(model: LoadedModel) -> Embedding | None:
     from mobilebert_models import EmbeddingMatcher, SentenceEmbedder
 
     if isinstance(model.network, SentenceEmbedder):
-        return Embedding(model.network.size, model.network.modules_behind.normalized)
+        network, behind = model.network, model.network.modules_behind
+        # Of vectors of length 1 the dot product is the cosine.
+        same = network.unit_vectors and behind.similarity == "dot"
+        try:
+            return Embedding(
+                network.size,
+                network.unit_vectors,
+                "cosine" if same else behind.similarity,
+                behind.prompts,
+                behind.default_prompt,
+            )
+        except CardError as error:
+            raise ModelError(f"{model.folder}/config_sentence_transformers.json: {error}") from None
     if isinstance(model.network, EmbeddingMatcher):
         return Embedding(model.config.hidden_size, normalized=True)
     return None
