@@ -18,7 +18,6 @@ from mobilebert_runtime.card_parts import TOKENIZER_FILE
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE
 
 if TYPE_CHECKING:
     from torch import nn
@@ -90,10 +89,8 @@ def load_model(
     load = mobilebert_models.load_embedder if found.modules else mobilebert_models.load_pretrained
     network = load(folder if found.modules else directory)
     _check_head(network, found, folder)
-    read = read_tokenizer(directory, config, None if folder == directory and not found.modules else folder)
+    read = read_tokenizer(directory, config, folder)
     _check_tokenizer(read.tokenizer, directory, config)
-    if found.texts == 2:
-        _check_token_types(directory, config)
     digest = file_sha256(directory / "model.safetensors")
     # The folder's name, not its path: an artefact tells nobody where it was made.
     source = {"name": name if is_hub_id(name) else folder.resolve().name, "sha256": digest}
@@ -147,26 +144,8 @@ def _check_tokenizer(tokenizer: PairTokenizer, directory: Path, config: EncoderC
     if tokenizer.kind == "wordpiece" and ids != list(range(len(ids))):
         gap = next(i for i, number in enumerate(ids) if i != number)
         raise ModelError(
-            f"{path}: no entry has the number {gap}, though one has {ids[-1]}, and vocab.txt has a line for each; "
-            "number the added tokens without a gap"
-        )
-
-
-def _check_token_types(directory: Path, config: EncoderConfig) -> None:
-    """Raise `ModelError` where `transformers` would not feed the token types that an artefact feeds.
-
-    A tokenizer whose `model_input_names` leave them out gives the network none, so that it takes both texts
-    for the first; an artefact takes the types of tokenizer.json's template.
-    """
-    from mobilebert_models.loading.sentence_modules import read_object
-
-    path = directory / CONFIG_FILE
-    names = read_object(path).get("model_input_names")
-    if names is not None and "token_type_ids" not in names and config.type_vocab_size > 1:
-        raise ModelError(
-            f"{path}: model_input_names leave out token_type_ids, so that transformers takes both texts for "
-            f"the first, but the network has {config.type_vocab_size} types; add token_type_ids if "
-            "it was trained with them"
+            f"{path}: no entry has the number {gap}, though one has {ids[-1]}, and vocab.txt has a line "
+            "for each; number the added tokens without a gap"
         )
 
 

@@ -114,10 +114,12 @@ class Library:
             ) from error
 
 
-def compare_from_text(library: Library, artefact: ArtefactModel) -> LibraryAgreement:
-    """Ask both the same texts; an artefact in float32."""
+def compare_from_text(
+    library: Library, artefact: ArtefactModel, more: Sequence[str] = ()
+) -> LibraryAgreement:
+    """Ask both the same texts, those of `probing_texts` and `more`; an artefact in float32."""
     card = artefact.card
-    texts = probing_texts(library.tokenizer, card.task, card.texts, card.seq_len)
+    texts = probing_texts(library.tokenizer, card.task, card.texts, card.seq_len, more)
     largest, scale, count = 0.0, 1.0, 0
     for prompt in (None, *library.prompts):
         expected = library.answers(texts, card.seq_len, prompt)
@@ -132,7 +134,9 @@ def compare_from_text(library: Library, artefact: ArtefactModel) -> LibraryAgree
     return LibraryAgreement(library.name, count, largest, TOLERANCE * scale, library.limit)
 
 
-def probing_texts(tokenizer: Any, task: str, texts: int, seq_len: int) -> list[Text]:
+def probing_texts(
+    tokenizer: Any, task: str, texts: int, seq_len: int, more: Sequence[str] = ()
+) -> list[Text]:
     """Texts, or pairs of them, on which the settings of a tokenizer matter.
 
     Args:
@@ -140,10 +144,11 @@ def probing_texts(tokenizer: Any, task: str, texts: int, seq_len: int) -> list[T
         task: of the card; a question is never cut, so it is a short one.
         texts: that an input has.
         seq_len: tokens of an artefact; some texts are far longer.
+        more: texts beside them.
     """
     added = sorted(tokenizer.added_tokens_decoder.items(), key=lambda item: (not item[1].special, -item[0]))
     typed = [str(token) for _, token in added][:MOST_TYPED]
-    singles = [*_PLAIN, *(f"the {token}, typed{token}in" for token in typed)]
+    singles = [*_PLAIN, *more, *(f"the {token}, typed{token}in" for token in typed)]
     words = [word for text in _PLAIN for word in text.split()]
     longer = [" ".join(words[i:] + words[:i]) for i in (0, 7)]
     singles += [" ".join([one] * (1 + seq_len // 40)) for one in longer]

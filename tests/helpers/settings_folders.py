@@ -1,9 +1,10 @@
-"""Model directories with settings beside their weights, saved by the libraries themselves, as drawn by a seed.
+"""Model directories with settings beside their weights, saved by the libraries themselves; drawn by a seed.
 
 A folder is one combination of the levels of `FACTORS`. `combinations` covers every pair of levels of two
 factors that can stand together.
 """
 
+import functools
 import itertools
 import json
 import random
@@ -33,7 +34,15 @@ FACTORS = {
     "case": ("default", "lower", "cased"),
     "accents": ("default", "strip", "keep"),
     "chinese": ("default", "split", "whole"),
-    "added": ("none", "decoder", "additional", "extra", "added_tokens.json", "special_tokens_map.json", "spaced"),
+    "added": (
+        "none",
+        "decoder",
+        "additional",
+        "extra",
+        "added_tokens.json",
+        "special_tokens_map.json",
+        "spaced",
+    ),
     "class": ("backend", "own"),
 }
 # The tokenizer class of a model_type in `transformers`, which builds its rules from tokenizer_config.json.
@@ -50,9 +59,22 @@ CLASSES = {
 ADDED = ("[NEW]", "<x1>", "straße")
 SPACED = ("new york", "数学")
 # Texts beside those that the check of an export has.
-WORDS = ("[NEW]", "<x1>", "straße", "new york", "数学", "MOON", "Café", "don't", "x[NEW]y", "new  york", "STRASSE")
+WORDS = (
+    "[NEW]",
+    "<x1>",
+    "straße",
+    "new york",
+    "数学",
+    "MOON",
+    "Café",
+    "don't",
+    "x[NEW]y",
+    "new  york",
+    "STRASSE",
+)
 
 
+@functools.cache
 def combinations(seed=0):
     """Dicts of a level for each factor: every pair of levels of two factors stands in one of them."""
     draw = random.Random(seed)

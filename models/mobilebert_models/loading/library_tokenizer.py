@@ -48,7 +48,7 @@ def read_tokenizer(directory: Path, config: EncoderConfig, folder: Path | None =
     Args:
         directory: that holds the tokenizer.
         config: of its network.
-        folder: of sentence-transformers, if the directory is a module of one; its length limit counts.
+        folder: the model directory, where that is another one; a limit of sentence-transformers counts.
 
     Raises:
         ModelError: as `load_tokenizer`.
@@ -57,9 +57,7 @@ def read_tokenizer(directory: Path, config: EncoderConfig, folder: Path | None =
     saved = (directory / TOKENIZER_FILE).read_bytes()
     theirs = _library_tokenizer(directory, config)
     content = _whole(theirs, saved, keep_template=_reads_texts_apart(directory))
-    limit = theirs.model_max_length
-    if folder is not None:
-        limit = transformer_settings(folder).max_seq_length or min(limit, config.max_position_embeddings)
+    limit = transformer_settings(folder or directory).max_seq_length or theirs.model_max_length
     tokenizer = PairTokenizer.read(
         directory / TOKENIZER_FILE,
         theirs.pad_token_id,
@@ -96,10 +94,41 @@ def _whole(theirs: Any, saved: bytes, *, keep_template: bool) -> bytes:
     found, file = json.loads(theirs.backend_tokenizer.to_str()), json.loads(saved)
     if keep_template:
         found["post_processor"] = file.get("post_processor")
+    elif "token_type_ids" not in theirs.model_input_names:
+        found["post_processor"] = _without_types(found["post_processor"])
     lengths = dict.fromkeys(_LENGTHS)
     if found | lengths == file | lengths:
         return saved
     return json.dumps(found | lengths, ensure_ascii=False).encode()
+
+
+def _without_types(step: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A post-processor whose tokens all have type 0: what a network reads that is fed no types."""
+    if step is None:
+        return None
+    if step["type"] == "Sequence":
+        return step | {"processors": [_without_types(one) for one in step["processors"]]}
+    if step["type"] == "BertProcessing":
+        before, after = step["cls"], step["sep"]
+        names = {name: {"id": name, "ids": [number], "tokens": [name]} for name, number in (before, after)}
+        parts = [
+            {"SpecialToken": {"id": before[0], "type_id": 0}},
+            {"Sequence": {"id": "A", "type_id": 0}},
+            {"SpecialToken": {"id": after[0], "type_id": 0}},
+        ]
+        second = [{"Sequence": {"id": "B", "type_id": 0}}, parts[-1]]
+        return {
+            "type": "TemplateProcessing",
+            "single": parts,
+            "pair": parts + second,
+            "special_tokens": names,
+        }
+    if step["type"] != "TemplateProcessing":
+        return step
+    return step | {
+        name: [{kind: part | {"type_id": 0} for kind, part in item.items()} for item in step[name]]
+        for name in ("single", "pair")
+    }
 
 
 def _reads_texts_apart(directory: Path) -> bool:

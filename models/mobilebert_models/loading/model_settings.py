@@ -123,7 +123,10 @@ _TOKENIZER_CONFIG = (
     ),
     _applied("model_max_length", "max_len", note="the largest --seq-len"),
     _applied("truncation_side", note="in io.json; refused where answers are parts of a text"),
-    _applied("model_input_names", note="of pairs without token_type_ids refused, if the network has types"),
+    _applied(
+        "model_input_names",
+        note="a network that is fed no token_type_ids takes both texts of a pair for the first",
+    ),
     _applied("sort_texts", "spelling", note="matchers of this project alone"),
     _refused(
         "padding_side", "right", todo="set it to right: answers then do not hang on a text's neighbours"
