@@ -24,6 +24,7 @@ FLOAT32 = 3.4e38
 
 LONGEST_LABEL = 200  # characters
 MOST_PROMPTS = 64
+LONGEST_PROMPT_NAME = 64
 LONGEST_PROMPT = 4000  # characters
 
 # How vectors are compared, as sentence-transformers calls it; of distances the score is their negative.
@@ -68,10 +69,11 @@ class Embedding:
         if len(self.prompts) > MOST_PROMPTS:
             raise CardError(f"{len(self.prompts)} prompts; at most {MOST_PROMPTS} are allowed")
         for name, prompt in self.prompts.items():
-            if not (0 < len(name) <= 64 and name.isprintable()) or len(prompt) > LONGEST_PROMPT:
+            named = name.isprintable() and 0 < len(name.strip()) <= len(name) <= LONGEST_PROMPT_NAME
+            if not named or len(prompt) > LONGEST_PROMPT:
                 raise CardError(
-                    f"prompt {name!r:.60} needs a name of 1 to 64 printable characters and at most "
-                    f"{LONGEST_PROMPT} characters"
+                    f"prompt {name!r:.60} needs a name of 1 to {LONGEST_PROMPT_NAME} printable characters "
+                    f"and at most {LONGEST_PROMPT} of its own"
                 )
 
     def to_json(self) -> dict[str, Any]:
@@ -226,7 +228,9 @@ def read_embedding(fields: Fields) -> Embedding | None:
     """The member `embedding`, or None."""
     if fields.take("embedding", dict, type(None)) is None:
         return None
-    found = fields.object("embedding").only("size", "normalized", "similarity", "prompts", "default_prompt")
+    found = fields.object("embedding")
+    prompts_too = ("prompts", "default_prompt") if "prompts" in found.data else ()
+    found.only("size", "normalized", "similarity", *prompts_too)
     similarity = found.text("similarity") if "similarity" in found.data else SIMILARITIES[0]
     prompts, default = {}, None
     if "prompts" in found.data:
