@@ -58,8 +58,8 @@ def read_tokenizer(directory: Path, config: EncoderConfig, folder: Path | None =
     theirs = _library_tokenizer(directory, config)
     if theirs.padding_side != "right":
         raise ModelError(
-            f"{directory}: padding_side is {theirs.padding_side} (in tokenizer_config.json, or as direction of "
-            "padding in tokenizer.json), which is not applied; set it to right"
+            f"{directory}: padding_side is {theirs.padding_side} (in tokenizer_config.json, or the direction "
+            "of padding in tokenizer.json), which is not applied; set it to right"
         )
     content = _whole(theirs, saved, keep_template=_reads_texts_apart(directory))
     limit = transformer_settings(folder or directory).max_seq_length or theirs.model_max_length
