@@ -241,6 +241,7 @@ def read_tokenizer(files: ArtefactFiles) -> PairTokenizer:
             None,
             spelling,
             sort_texts=said.sort_texts,
+            truncation_side=said.truncation_side,
             content=files.contents[TOKENIZER_FILE],
         )
         template = tokenizer.template

@@ -22,6 +22,7 @@ from mobilebert_runtime.card_parts import (
     BERT_TOKENIZER,
     FLOAT32,
     TOKENS,
+    TRUNCATION_SIDES,
     Bucket,
     CardError,
     Embedding,
@@ -117,6 +118,13 @@ class ArtefactCard:
             raise CardError(f"inputs are not {', '.join(INPUT_NAMES)}, the last where the network has types")
         if self.tokenizer.spelling and self.task in SPANS:
             raise CardError(f"tokenizer spelling does not fit {self.task}, whose answers are characters")
+        if self.tokenizer.truncation_side != TRUNCATION_SIDES[0] and (
+            self.task in SPANS or (self.task == MATCHING and self.embedding is not None)
+        ):
+            raise CardError(
+                f"tokenizer truncation_side {self.tokenizer.truncation_side} does not fit {self.task}"
+                f"{' by vectors' if self.task == MATCHING else ', whose answers are parts of a text'}"
+            )
         if self.tokenizer.sort_texts and (self.task != MATCHING or self.embedding is not None):
             raise CardError(
                 f"tokenizer sort_texts does not fit {self.task}"
@@ -214,7 +222,7 @@ class ArtefactCard:
             "labels": list(self.labels),
             "activation": self.activation,
             **(self._decision_json() if self.task == MATCHING else {}),
-            "embedding": self.embedding and asdict(self.embedding),
+            "embedding": self.embedding and self.embedding.to_json(),
             "attention_mask_value": self.attention_mask_value,
             "tokenizer": self.tokenizer.to_json(TASKS[self.task].truncation),
             **({} if self.stride is None else {"context": {"stride": self.stride}}),
@@ -249,7 +257,15 @@ class ArtefactCard:
         for name, expected in (("inputs", card._inputs_json()), ("outputs", card._outputs_json())):
             if fields.take(name, list) != expected:
                 raise fields.fault(f"{name} are not {expected!r}")
+        fields.only(*_MEMBERS)
         return card
+
+
+_MEMBERS = (
+    *("format", "task", "target", "quant", "model_file", "texts", "seq_len", "buckets", "inputs", "outputs"),
+    *("labels", "activation", "positive", "threshold", "temperature", "length_shift", "embedding"),
+    *("attention_mask_value", "tokenizer", "context", "minimum_runtime"),
+)
 
 
 def _read(fields: Fields) -> ArtefactCard:

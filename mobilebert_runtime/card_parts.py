@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mobilebert_runtime.checked import Fields
@@ -22,6 +22,14 @@ MOST_SPECIALS = 8  # tokens around one text or two
 LARGEST_ID = (1 << 31) - 1
 FLOAT32 = 3.4e38
 
+LONGEST_LABEL = 200  # characters
+MOST_PROMPTS = 64
+LONGEST_PROMPT_NAME = 64
+LONGEST_PROMPT = 4000  # characters
+
+# How vectors are compared, as sentence-transformers calls it; of distances the score is their negative.
+SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
+TRUNCATION_SIDES = ("right", "left")
 TOKENIZER_KINDS = ("wordpiece", "byte-level-bpe", "unigram")
 TOKENIZER_FILE, VOCABULARY_FILE, SPELLING_FILE = "tokenizer.json", "vocab.txt", "spelling.txt"
 
@@ -41,10 +49,43 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Embedding:
-    """The vector of a text that the network returns."""
+    """The vector of a text that the network returns.
+
+    Raises:
+        ArtefactError: the similarity is unknown, or the default prompt is none of the prompts.
+    """
 
     size: int  # D of float32 (1, D)
     normalized: bool  # of length 1, so that a dot product is the cosine
+    similarity: str = SIMILARITIES[0]  # by which vectors are compared
+    prompts: Mapping[str, str] = field(default_factory=dict)  # what is put before a text, by name
+    default_prompt: str | None = None  # name of the one that is taken where none is asked for
+
+    def __post_init__(self) -> None:
+        if self.similarity not in SIMILARITIES:
+            raise CardError(f"similarity {self.similarity!r:.60} is none of {', '.join(SIMILARITIES)}")
+        if self.default_prompt is not None and self.default_prompt not in self.prompts:
+            raise CardError(f"default_prompt {self.default_prompt!r:.60} is none of the prompts")
+        if len(self.prompts) > MOST_PROMPTS:
+            raise CardError(f"{len(self.prompts)} prompts; at most {MOST_PROMPTS} are allowed")
+        for name, prompt in self.prompts.items():
+            named = name.isprintable() and 0 < len(name.strip()) <= len(name) <= LONGEST_PROMPT_NAME
+            if not named or len(prompt) > LONGEST_PROMPT:
+                raise CardError(
+                    f"prompt {name!r:.60} needs a name of 1 to {LONGEST_PROMPT_NAME} printable characters "
+                    f"and at most {LONGEST_PROMPT} of its own"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """The member `embedding` of a card; what is as usual is left out."""
+        settings = {"similarity": self.similarity} if self.similarity != SIMILARITIES[0] else {}
+        prompts = {"prompts": dict(self.prompts), "default_prompt": self.default_prompt}
+        return {
+            "size": self.size,
+            "normalized": self.normalized,
+            **settings,
+            **(prompts if self.prompts else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -101,12 +142,20 @@ class TokenizerCard:
     template: Template = BERT_TEMPLATE
     spelling: bool = False  # words are corrected by spelling.txt first (`SpellingCorrector`)
     sort_texts: bool = False  # that text of a pair is read first whose token ids come first (`PairTokenizer`)
+    truncation_side: str = TRUNCATION_SIDES[0]  # where a text that is too long loses its tokens
 
     def __post_init__(self) -> None:
         if self.kind not in TOKENIZER_KINDS:
             raise CardError(f"tokenizer kind {self.kind!r:.60} is none of {', '.join(TOKENIZER_KINDS)}")
         if (self.lowercase is None) is (self.kind == "wordpiece"):
             raise CardError(f"tokenizer lowercase {self.lowercase!r} does not fit kind {self.kind}")
+        if self.truncation_side not in TRUNCATION_SIDES:
+            raise CardError(
+                f"tokenizer truncation_side {self.truncation_side!r:.60} is none of "
+                f"{', '.join(TRUNCATION_SIDES)}"
+            )
+        if self.sort_texts and self.truncation_side != TRUNCATION_SIDES[0]:
+            raise CardError(f"tokenizer truncation_side {self.truncation_side} does not fit sort_texts")
         if self.spelling and not self.lowercase:
             raise CardError(f"tokenizer spelling does not fit a {self.kind} that keeps capitals")
 
@@ -128,6 +177,11 @@ class TokenizerCard:
             "template": {name: items and list(items) for name, items in asdict(self.template).items()},
             "spelling": SPELLING_FILE if self.spelling else None,
             "sort_texts": self.sort_texts,
+            **(
+                {}
+                if self.truncation_side == TRUNCATION_SIDES[0]
+                else {"truncation_side": self.truncation_side}
+            ),
         }
 
 
@@ -136,7 +190,10 @@ BERT_TOKENIZER = TokenizerCard()
 
 def read_tokenizer(fields: Fields, truncation: str) -> TokenizerCard:
     """The member `tokenizer` of a card."""
-    found = fields.object("tokenizer")
+    found = fields.object("tokenizer").only(
+        *("kind", "file", "vocab", "lowercase", "truncation", "pad_id", "template", "spelling", "sort_texts"),
+        "truncation_side",
+    )
     templates = found.object("template")
     card = TokenizerCard(
         kind=found.text("kind"),
@@ -148,6 +205,9 @@ def read_tokenizer(fields: Fields, truncation: str) -> TokenizerCard:
         ),
         spelling=found.take("spelling", str, type(None)) is not None,
         sort_texts=found.take("sort_texts", bool),
+        truncation_side=found.text("truncation_side")
+        if "truncation_side" in found.data
+        else TRUNCATION_SIDES[0],
     )
     expected = card.to_json(truncation)
     for name in ("file", "vocab", "truncation", "spelling"):
@@ -169,7 +229,17 @@ def read_embedding(fields: Fields) -> Embedding | None:
     if fields.take("embedding", dict, type(None)) is None:
         return None
     found = fields.object("embedding")
-    return Embedding(found.integer("size", 1, 1 << 16), found.take("normalized", bool))
+    prompts_too = ("prompts", "default_prompt") if "prompts" in found.data else ()
+    found.only("size", "normalized", "similarity", *prompts_too)
+    similarity = found.text("similarity") if "similarity" in found.data else SIMILARITIES[0]
+    prompts, default = {}, None
+    if "prompts" in found.data:
+        given = found.object("prompts")
+        prompts = {name: str(given.take(name, str)) for name in given.data}
+        default = found.take("default_prompt", str, type(None))
+    return Embedding(
+        found.integer("size", 1, 1 << 16), found.take("normalized", bool), similarity, prompts, default
+    )
 
 
 def read_buckets(fields: Fields) -> tuple[Bucket, ...]:

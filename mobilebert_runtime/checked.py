@@ -109,6 +109,12 @@ class Fields:
         """What to raise about this object."""
         return ArtefactError(f"{self.where}: {text[:300]}; export the artefact again")
 
+    def only(self, *names: str) -> Fields:
+        """Itself, without other members than these: a setting that is not known would be ignored."""
+        if unknown := sorted(map(str, self.data.keys() - set(names))):
+            raise self.fault(f"field {unknown[0]!r:.60} is not known to this version")
+        return self
+
     def take(self, name: str, *kinds: type) -> Any:
         """A member of one of these types; true and false are no numbers."""
         if name not in self.data:

@@ -38,7 +38,8 @@ _IDEOGRAPHS, _MARKS = r"\u4e00-\u9fff", "!?.,;"
 class PairTokenizer:
     """Encodes texts and pairs by the template of their tokenizer, such as [CLS] a [SEP] b [SEP].
 
-    Too many tokens are truncated, those of the longer text first. With a `spelling`, what `ids` reads is
+    Too many tokens are truncated, those of the longer text first, at its end or with `truncation_side` "left"
+    at its beginning (by `ids` alone). With a `spelling`, what `ids` reads is
     corrected by it; `spans` and `windows` report characters and read texts as they are. With `sort_texts`,
     `ids` puts that text of a pair first whose token ids come first, as words do in a dictionary: either order
     of the two gives the same ids.
@@ -52,6 +53,7 @@ class PairTokenizer:
         spelling: SpellingCorrector | None = None,
         *,
         sort_texts: bool = False,
+        truncation_side: str = "right",
     ) -> None:
         # Nothing is changed from here on, so that many threads may encode at once.
         tokenizer.no_padding()
@@ -65,6 +67,7 @@ class PairTokenizer:
         self.pad_id = _pad_id(tokenizer, pad)
         self.spelling = spelling
         self.sort_texts = sort_texts
+        self.truncation_side = truncation_side
 
     @classmethod
     def load(cls, directory: str | Path) -> PairTokenizer:
@@ -103,6 +106,7 @@ class PairTokenizer:
         spelling: SpellingCorrector | None = None,
         *,
         sort_texts: bool = False,
+        truncation_side: str = "right",
         content: bytes | None = None,
     ) -> PairTokenizer:
         """Read a tokenizer.json.
@@ -113,6 +117,7 @@ class PairTokenizer:
             max_length: tokens that the model takes.
             spelling: by which texts are corrected.
             sort_texts: whether the texts of a pair are read in an order of their own.
+            truncation_side: where a text that is too long loses its tokens, "right" or "left".
             content: of the file, where it has been read.
 
         Raises:
@@ -125,7 +130,14 @@ class PairTokenizer:
             check_spelling(content)
             tokenizer = Tokenizer.from_buffer(content)
             check_steps(tokenizer)
-            return cls(tokenizer, pad, max_length, spelling, sort_texts=sort_texts)
+            return cls(
+                tokenizer,
+                pad,
+                max_length,
+                spelling,
+                sort_texts=sort_texts,
+                truncation_side=truncation_side,
+            )
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
         except ArtefactError as error:
@@ -175,20 +187,24 @@ class PairTokenizer:
         The time grows with the texts' lengths, and with `max_len` alone where only one of them is long.
         """
         grouped = self.corrected(pairs)
-        found = self._heads([text for texts in grouped for text in texts], max_len)
-        heads = (head.ids for head in found)
+        flat, left = [text for texts in grouped for text in texts], self.truncation_side == "left"
+        heads = (head.ids for head in (self._encode(flat) if left else self._heads(flat, max_len)))
         encoded = []
         for texts in grouped:
             tokens = [next(heads) for _ in texts]
             if len(texts) == 1:
-                encoded.append(self._single.fill([tokens[0][: max_len - self._single.size]]))
+                encoded.append(self._single.fill([self._cut(tokens[0], max_len - self._single.size)]))
             else:
                 if self.sort_texts:  # two that differ only beyond `max_len` are one and the same
                     tokens = sorted(ids[:max_len] for ids in tokens)
                 room = max_len - self._pair.size
                 lengths = self._longest_first(texts, [len(ids) for ids in tokens], room)
-                encoded.append(self._pair.fill([ids[:n] for ids, n in zip(tokens, lengths)]))
+                encoded.append(self._pair.fill([self._cut(ids, n) for ids, n in zip(tokens, lengths)]))
         return encoded
+
+    def _cut(self, ids: list[int], count: int) -> list[int]:
+        """At most so many of a text's tokens."""
+        return ids[max(0, len(ids) - count) :] if self.truncation_side == "left" else ids[:count]
 
     def confuses(self, pair: Pair, ids: Sequence[int], max_len: int) -> bool:
         """Are the two texts of a pair different, but the same tokens in what `ids` made of them?"""
@@ -328,11 +344,13 @@ def _require(path: Path) -> None:
         )
 
 
-def _border(tokenizer: Tokenizer) -> re.Pattern[str]:
+def _border(tokenizer: Tokenizer) -> re.Pattern[str] | None:
     """Where a text may be cut for a WordPiece: what follows begins a word, and no added token goes across."""
     added = "".join(token.content for token in tokenizer.get_added_tokens_decoder().values())
-    ideographs = _IDEOGRAPHS if tokenizer.normalizer.handle_chinese_chars else ""
-    return re.compile(f"[{_SPACES}{ideographs}{''.join(mark for mark in _MARKS if mark not in added)}]")
+    spaces = "" if any(map(str.isspace, added)) else _SPACES
+    ideographs = _IDEOGRAPHS if tokenizer.normalizer.handle_chinese_chars and added.isascii() else ""
+    borders = f"{spaces}{ideographs}{''.join(mark for mark in _MARKS if mark not in added)}"
+    return re.compile(f"[{borders}]") if borders else None
 
 
 def _pad_id(tokenizer: Tokenizer, pad: str | int | None) -> int:

@@ -55,10 +55,8 @@ def _is_wordpiece(tokenizer: Tokenizer) -> bool:
         isinstance(tokenizer.normalizer, BertNormalizer)
         and isinstance(tokenizer.pre_tokenizer, BertPreTokenizer)
         and isinstance(tokenizer.model, WordPiece)
-        and not any(
-            " " in token.content or not token.content.isascii() or not token.content.isprintable()
-            for token in tokenizer.get_added_tokens_decoder().values()
-        )
+        # vocab.txt has an entry a line.
+        and all(token.content.isprintable() for token in tokenizer.get_added_tokens_decoder().values())
     )
 
 

@@ -1,9 +1,10 @@
 """An index of texts by their vectors: a folder with the texts and a vector of int8 or float16 for each.
 
-DIR/vectors.npy    int8 or float16 (N, D), rows of length 1
+DIR/vectors.npy    int8 or float16 (N, D), rows of length 1 where they are compared by their cosine
     scales.npy     float32 (N,), with int8 only: a row is its scale times its numbers
     texts.jsonl    a text on each line, as a JSON string
-    index.json     the format, and the encoder: the fingerprint of the artefact that made the vectors
+    index.json     the format, the encoder: the fingerprint of the artefact that made the vectors, and the
+                   similarity where it is not the cosine
     SHA256SUMS     of the other files
 """
 
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mobilebert_runtime.card_parts import SIMILARITIES
 from mobilebert_runtime.checked import Fields, as_json, as_text, there
 from mobilebert_runtime.checksums import CHECKSUM_FILE, Checksums
 from mobilebert_runtime.errors import ArtefactError, DataError, OutputError
@@ -29,6 +31,8 @@ FORMAT = 1
 VECTORS, SCALES, TEXTS, ABOUT = "vectors.npy", "scales.npy", "texts.jsonl", "index.json"
 FILES = {VECTORS, SCALES, TEXTS, ABOUT, CHECKSUM_FILE}
 KINDS = ("int8", "float16")
+DISTANCES = {"euclidean": 2, "manhattan": 1}  # similarities that are the negative of a norm, by its order
+LARGEST_FLOAT16 = 65504
 BLOCK = 4096  # rows that are compared at a time, as float32
 
 
@@ -45,6 +49,7 @@ class Index:
         vectors: NDArray[Any],
         scales: NDArray[np.float32] | None,
         encoder: str | None = None,
+        similarity: str = SIMILARITIES[0],
     ) -> None:
         self.texts = as_texts(texts, 1)
         if len(self.texts) != len(vectors):
@@ -52,6 +57,7 @@ class Index:
         self.vectors = vectors  # int8 or float16 (N, D)
         self.scales = scales  # float32 (N,), None with float16
         self.encoder = encoder  # fingerprint of the artefact that made the vectors; None: not known
+        self.similarity = similarity  # by which `nearest` compares, of `SIMILARITIES`
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -71,6 +77,7 @@ class Index:
         texts: Iterable[str],
         kind: str = "int8",
         encoder: str | None = None,
+        similarity: str = SIMILARITIES[0],
     ) -> Index:
         """Make an index of float32 vectors (N, D), in "int8" or "float16".
 
@@ -79,24 +86,32 @@ class Index:
             texts: N of them.
             kind: of the stored numbers.
             encoder: `Embedder.fingerprint` of what made the vectors; `Embedder.search` asks for it.
+            similarity: by which `nearest` compares: cosine, dot, or the negative of the distance euclidean or
+                manhattan.
 
         Raises:
-            DataError: the kind is unknown, there are not as many texts as vectors, or a vector is zero or not
-                finite.
+            DataError: the kind or the similarity is unknown, there are not as many texts as vectors, or a
+                vector is zero, not finite or too long for float16.
         """
         if kind not in KINDS:
             raise DataError(f"an index of {kind!r} is unknown; expected one of {', '.join(KINDS)}")
+        if similarity not in SIMILARITIES:
+            raise DataError(
+                f"similarity {similarity!r:.60} is unknown; expected one of {', '.join(SIMILARITIES)}"
+            )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(lengths).all() and lengths.all()):
             raise DataError("a vector is zero or not finite, so it has no direction")
-        rows = vectors / lengths
+        rows = vectors / lengths if similarity == SIMILARITIES[0] else vectors
         if kind == "float16":
-            return cls(texts, rows.astype(np.float16), None, encoder)
+            if np.abs(rows).max(initial=0) > LARGEST_FLOAT16:
+                raise DataError(f"a vector holds numbers above {LARGEST_FLOAT16}; take the kind int8")
+            return cls(texts, rows.astype(np.float16), None, encoder, similarity)
         scales = (np.abs(rows).max(axis=1) / 127).astype(np.float32)
-        return cls(texts, np.rint(rows / scales[:, None]).astype(np.int8), scales, encoder)
+        return cls(texts, np.rint(rows / scales[:, None]).astype(np.int8), scales, encoder, similarity)
 
     def nearest(self, vector: NDArray[np.float32], top_k: int = 10) -> list[Hit]:
-        """The texts with the highest cosine to a vector (D,), the highest first.
+        """The texts whose vectors are most similar to a vector (D,), the most similar first.
 
         Raises:
             DataError: `top_k` is less than 1, or the vector is zero or of another length.
@@ -110,16 +125,24 @@ class Index:
         length = np.linalg.norm(vector)
         if not (np.isfinite(length) and length):
             raise DataError("the query's vector is zero or not finite, so it has no direction")
-        scores = self._cosines((vector / length).astype(np.float32))
+        cosine = self.similarity == SIMILARITIES[0]
+        scores = self._scores((vector / length if cosine else vector).astype(np.float32))
         order = np.argsort(-scores, kind="stable")[:top_k]
         return [Hit(int(i), float(scores[i]), self.texts[i]) for i in order]
 
-    def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _scores(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         scores = np.empty(len(self.vectors), np.float32)
         for start in range(0, len(scores), BLOCK):
-            scores[start : start + BLOCK] = self.vectors[start : start + BLOCK].astype(np.float32) @ vector
+            block = slice(start, start + BLOCK)
+            rows = self.vectors[block].astype(np.float32)
+            scales = np.float32(1) if self.scales is None else self.scales[block]
+            if self.similarity in DISTANCES:
+                apart = rows * np.reshape(scales, (-1, 1)) - vector
+                scores[block] = -np.linalg.norm(apart, ord=DISTANCES[self.similarity], axis=1)
+            else:
+                scores[block] = (rows @ vector) * scales
         # Rounded rows may be longer than 1 by a little, and their cosines with them.
-        return np.clip(scores if self.scales is None else scores * self.scales, -1, 1)
+        return np.clip(scores, -1, 1) if self.similarity == SIMILARITIES[0] else scores
 
     def save(self, directory: str | Path, *, force: bool = False) -> None:
         """Write the folder, which appears when it is complete.
@@ -137,7 +160,8 @@ class Index:
                 np.save(folder / SCALES, self.scales, allow_pickle=False)
             lines = (json.dumps(text) + "\n" for text in self.texts)
             (folder / TEXTS).write_text("".join(lines), encoding="utf-8")
-            write_json(folder / ABOUT, {"format": FORMAT, "encoder": self.encoder})
+            other = {} if self.similarity == SIMILARITIES[0] else {"similarity": self.similarity}
+            write_json(folder / ABOUT, {"format": FORMAT, "encoder": self.encoder, **other})
             files = sorted(folder.iterdir())
             sums = "".join(f"{file_sha256(path)}  {path.name}\n" for path in files)
             (folder / CHECKSUM_FILE).write_text(sums, encoding="utf-8")
@@ -163,7 +187,7 @@ class Index:
                 raise ArtefactError(
                     f"{folder}: {count} {what} for {len(vectors)} vectors; build the index again"
                 )
-        return cls(texts, vectors, scales, _read_encoder(sums))
+        return cls(texts, vectors, scales, *_read_about(sums))
 
 
 def _refuse_others(out: Path) -> None:
@@ -205,9 +229,15 @@ def _read_texts(sums: Checksums) -> list[str]:
     return texts
 
 
-def _read_encoder(sums: Checksums) -> str | None:
+def _read_about(sums: Checksums) -> tuple[str | None, str]:
+    """The encoder, and the similarity."""
     path = sums.folder / ABOUT
     about = Fields(as_json(sums.read(ABOUT), path), str(path))
     if about.integer("format", 0, 1 << 31) != FORMAT:
         raise ArtefactError(f"{path}: is of another format than {FORMAT}; build the index again")
-    return about.text("encoder") if about.take("encoder", str, type(None)) is not None else None
+    about.only("format", "encoder", "similarity")
+    similarity = about.text("similarity") if "similarity" in about.data else SIMILARITIES[0]
+    if similarity not in SIMILARITIES:
+        raise ArtefactError(f"{path}: similarity {similarity!r} is not known; build the index again")
+    encoder = about.text("encoder") if about.take("encoder", str, type(None)) is not None else None
+    return encoder, similarity

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def complete(folder: Path, card: ArtefactCard, model: LoadedModel) -> None:
     """Add what makes a model file an artefact that `Matcher.load` opens."""
-    shutil.copyfile(model.directory / TOKENIZER_FILE, folder / TOKENIZER_FILE)
+    (folder / TOKENIZER_FILE).write_bytes(model.tokenizer_json)
     if SPELLING_FILE in card.files:
         shutil.copyfile(model.directory / SPELLING_FILE, folder / SPELLING_FILE)
     if VOCABULARY_FILE in card.files:

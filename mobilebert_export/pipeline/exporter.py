@@ -30,12 +30,14 @@ from mobilebert_export.pipeline.report import Report, make_report, measure_pair,
 from mobilebert_export.pipeline.targets import Target
 from mobilebert_export.verification.accuracy_budget import meet_budget, products_by_harm, read_goal
 from mobilebert_export.verification.artefact_check import ArtefactCheck
+from mobilebert_export.verification.library_answers import Library, LibraryAgreement, compare_from_text
 from mobilebert_export.verification.network_outputs import network_inputs
 from mobilebert_export.verification.verify import Verification
 from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_quantize.calibration_data import encode_calibration
 from mobilebert_quantize.product_noise import ProductForm
 from mobilebert_quantize.recipes import Recipe
+from mobilebert_runtime.artefact import load
 from mobilebert_runtime.signature import sign
 
 if TYPE_CHECKING:
@@ -121,6 +123,7 @@ def carry_out(plan: Plan, progress: Progress) -> ExportResult:
     with new_folder(plan.out, force=plan.force) as folder, tempfile.TemporaryDirectory() as scratch:
         plain = folder if plan.recipe.quant == "none" else Path(scratch) / "float32"
         write_plain(plan, rewritten.network, plain, progress)
+        library = check_from_text(plan, plain, progress)
         made = write_verified(plan, rewritten.network, plain, folder, progress)
         latency = None
         if plan.threads is not None:
@@ -128,7 +131,7 @@ def carry_out(plan: Plan, progress: Progress) -> ExportResult:
             latency = measure_pair(plain, folder, plan.threads)
         progress("Report")
         with silenced():
-            report = make_report(plan, rewritten, made, plain, folder, latency)
+            report = make_report(plan, rewritten, made, plain, folder, latency, library)
         write_report(folder, report)
         write_checksums(folder)
         sign(folder, plan.secret_key)
@@ -165,6 +168,22 @@ def write_plain(plan: Plan, network: nn.Module, plain: Path, progress: Progress)
         path = plain / plan.card.model_file
         plan.target.write_float(network, path, plan.card.buckets, outputs, plan.recipe)
     complete(plain, replace(plan.card, quant="none"), plan.model)
+
+
+def check_from_text(plan: Plan, plain: Path, progress: Progress) -> LibraryAgreement | None:
+    """Compare the float artefact with the model's own library, from text to answer; None for our own models.
+
+    Raises:
+        VerificationError: the two answer otherwise.
+    """
+    model = plan.model
+    if not model.of_library:
+        return None
+    progress("Compare with the model's own library, from text to answer")
+    with silenced():
+        found = compare_from_text(Library.load(model.folder, model.directory, model.task), load(plain))
+    found.require_passed(plan.out)
+    return found
 
 
 def write_verified(plan: Plan, network: nn.Module, plain: Path, folder: Path, progress: Progress) -> Chosen:

@@ -18,7 +18,6 @@ from mobilebert_runtime.card_parts import TOKENIZER_FILE
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE
 
 if TYPE_CHECKING:
     from torch import nn
@@ -33,13 +32,25 @@ class LoadedModel:
     network: nn.Module
     task: ModelTask
     tokenizer: PairTokenizer
-    directory: Path  # of config.json, the weights and the tokenizer
+    tokenizer_json: bytes  # the tokenizer's file, whole
+    folder: Path  # of the model, as its library loads it
+    directory: Path  # of config.json, the weights and the tokenizer: the folder, or a module of it
     source: dict[str, str]  # name and SHA-256 of the weights, for recipe.json
+    unread: tuple[str, ...] = ()  # files and settings of the directory that nobody knows
 
     @property
     def config(self) -> EncoderConfig:
         """The encoder's config."""
         return cast("EncoderConfig", self.network.config)
+
+    @property
+    def of_library(self) -> bool:
+        """Can `transformers` or sentence-transformers load it? They know no network or reading of ours."""
+        return (
+            _known_to_transformers(self.directory)
+            and self.tokenizer.spelling is None
+            and not self.tokenizer.sort_texts
+        )
 
     @property
     def longest(self) -> int:
@@ -59,28 +70,42 @@ def load_model(
         positive: class that the user says means a match.
 
     Raises:
-        ModelError: the directory is damaged, or of a kind that is not supported.
+        ModelError: the directory is damaged, of a kind that is not supported, or has a setting that an
+            artefact would not obey.
         OptionError: what the user says contradicts the directory, or is needed and missing.
     """
     import mobilebert_models
     from mobilebert_models.loading.hub import is_hub_id
+    from mobilebert_models.loading.library_tokenizer import read_tokenizer
+    from mobilebert_models.loading.model_settings import account
     from mobilebert_models.loading.sentence_modules import encoder_directory
 
     folder = mobilebert_models.find_directory(name)
     directory = encoder_directory(folder)
     # An unknown kind of network is refused before its task is asked for.
     config = mobilebert_models.read_config(directory)
+    unread = account(folder, directory)
     found = mobilebert_models.read_task(folder, task=task, texts=texts, positive=positive)
     load = mobilebert_models.load_embedder if found.modules else mobilebert_models.load_pretrained
     network = load(folder if found.modules else directory)
     _check_head(network, found, folder)
-    tokenizer = load_tokenizer(directory, config)
-    if found.texts == 2:
-        _check_token_types(directory, config)
+    read = read_tokenizer(directory, config, folder)
+    _check_tokenizer(read.tokenizer, directory, config)
     digest = file_sha256(directory / "model.safetensors")
     # The folder's name, not its path: an artefact tells nobody where it was made.
     source = {"name": name if is_hub_id(name) else folder.resolve().name, "sha256": digest}
-    return LoadedModel(network, found, tokenizer, directory, source)
+    return LoadedModel(network, found, read.tokenizer, read.content, folder, directory, source, unread)
+
+
+def _known_to_transformers(directory: Path) -> bool:
+    import transformers
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    from mobilebert_models.loading.sentence_modules import read_object
+
+    config = read_object(directory / "config.json")
+    named = config.get("architectures") or [""]
+    return config.get("model_type") in CONFIG_MAPPING and hasattr(transformers, str(named[0]))
 
 
 def _check_head(network: nn.Module, task: ModelTask, folder: Path) -> None:
@@ -102,40 +127,25 @@ def _check_head(network: nn.Module, task: ModelTask, folder: Path) -> None:
         raise ModelError(f"{folder}: {file} names {len(task.labels)} labels, the classifier has {count}")
 
 
-def load_tokenizer(directory: Path, config: EncoderConfig) -> PairTokenizer:
-    """The tokenizer of a model directory.
-
-    Raises:
-        ModelError: it is missing, of a kind that no artefact can hold, or of another network.
-    """
-    tokenizer = PairTokenizer.load(directory)
+def _check_tokenizer(tokenizer: PairTokenizer, directory: Path, config: EncoderConfig) -> None:
+    """Raise `ModelError` where a tokenizer is of a kind that no artefact can hold, or of another network."""
+    path = directory / TOKENIZER_FILE
     if tokenizer.kind is None:
         raise ModelError(
-            f"{directory / TOKENIZER_FILE}: splits texts in a way that is not supported; expected a BERT's "
+            f"{path}: splits texts in a way that is not supported; expected a BERT's "
             "WordPiece, a byte-level BPE or a Unigram (SentencePiece) model"
         )
-    if tokenizer.vocab_size > config.vocab_size:
+    ids = sorted(tokenizer.vocabulary().values())
+    if ids[-1] >= config.vocab_size:
         raise ModelError(
-            f"{directory}: tokenizer.json has {tokenizer.vocab_size} entries, the model {config.vocab_size}"
+            f"{path}: with its added tokens it has {len(ids)} entries, the largest of number {ids[-1]}, and "
+            f"the model has {config.vocab_size}, from 0; give the tokenizer that belongs to it"
         )
-    return tokenizer
-
-
-def _check_token_types(directory: Path, config: EncoderConfig) -> None:
-    """Raise `ModelError` where `transformers` would not feed the token types that an artefact feeds.
-
-    A tokenizer whose `model_input_names` leave them out gives the network none, so that it takes both texts
-    for the first; an artefact takes the types of tokenizer.json's template.
-    """
-    from mobilebert_models.loading.sentence_modules import read_object
-
-    path = directory / CONFIG_FILE
-    names = read_object(path).get("model_input_names")
-    if names is not None and "token_type_ids" not in names and config.type_vocab_size > 1:
+    if tokenizer.kind == "wordpiece" and ids != list(range(len(ids))):
+        gap = next(i for i, number in enumerate(ids) if i != number)
         raise ModelError(
-            f"{path}: model_input_names leave out token_type_ids, so that transformers takes both texts for "
-            f"the first, but the network has {config.type_vocab_size} types; add token_type_ids if "
-            "it was trained with them"
+            f"{path}: no entry has the number {gap}, though one has {ids[-1]}, and vocab.txt has a line "
+            "for each; number the added tokens without a gap"
         )
 
 

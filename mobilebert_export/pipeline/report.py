@@ -16,6 +16,7 @@ from mobilebert_export.pipeline.plan import Plan
 from mobilebert_export.pipeline.recipe_choice import Chosen, Rejected, Written
 from mobilebert_export.pipeline.targets import Graph
 from mobilebert_export.verification.accuracy_budget import Budget
+from mobilebert_export.verification.library_answers import LibraryAgreement
 from mobilebert_export.verification.verify import Verification
 from mobilebert_quantize.product_noise import ProductForm
 from mobilebert_quantize.recipes import Recipe
@@ -83,6 +84,8 @@ class Report:
     weight_rounding: dict[str, float] | None
     kronecker: tuple[LoweredLayer, ...]
     made_with: dict[str, str]
+    library: LibraryAgreement | None  # with the model's own library; None for a network of this project
+    not_read: tuple[str, ...]  # files and settings of the model directory that nobody knows
 
     def to_json(self) -> dict[str, object]:
         """Plain data."""
@@ -98,7 +101,13 @@ def _plain(value: object) -> object:
 
 
 def make_report(
-    plan: Plan, rewritten: Rewritten, made: Chosen, plain: Path, folder: Path, latency: Latency | None
+    plan: Plan,
+    rewritten: Rewritten,
+    made: Chosen,
+    plain: Path,
+    folder: Path,
+    latency: Latency | None,
+    library: LibraryAgreement | None,
 ) -> Report:
     """The report of an export.
 
@@ -109,6 +118,7 @@ def make_report(
         plain: folder of the float artefact; the same as `folder` for a float export.
         folder: of the artefact.
         latency: of both, where it was measured.
+        library: how the float artefact compares with the model's own library.
     """
     card = plan.card
     path, source = folder / card.model_file, plain / card.model_file
@@ -134,6 +144,8 @@ def make_report(
         weight_rounding=rewritten.rounding,
         kronecker=rewritten.kronecker,
         made_with={"python": platform.python_version()} | _versions(_WRITERS),
+        library=library,
+        not_read=plan.model.unread,
     )
 
 

@@ -29,6 +29,9 @@ def to_markdown(report: Report) -> str:
     lines += _table(("", "value", "allowed"), verification_rows(report.verification, report.budget))
     if report.budget:
         lines += [_budget_sentence(report.budget), ""]
+    lines += [_reference_sentence(report), ""]
+    if report.not_read:
+        lines += [f"Not read in the model directory: {', '.join(report.not_read)}.", ""]
     lines += _choice_lines(report)
     lines += ["## Size and speed", ""]
     lines += _table(("", report.recipe, f"{report.target}-none"), _cost_rows(report))
@@ -150,6 +153,19 @@ def _budget_sentence(budget: Budget) -> str:
         f"Accuracy on {budget.pairs} labelled pairs: {budget.float32_accuracy:.2f}% in float, "
         f"{budget.accuracy_before:.2f}% with every product in integers, {budget.accuracy:.2f}% as "
         f"shipped; allowed is a drop of {budget.max_accuracy_drop} points. Back in float: {kept}."
+    )
+
+
+def _reference_sentence(report: Report) -> str:
+    found = report.library
+    if found is None:
+        return "The reference is this project's own network: no other library loads this model."
+    cut = f"; texts are cut to {report.seq_len} tokens" if found.limit is None else ""
+    if found.limit is not None and found.limit > report.seq_len:
+        cut = f"; texts are cut to {report.seq_len} tokens, where the library reads {found.limit}"
+    return (
+        f"From text to answer the float file equals {found.library} on {found.texts} texts that make "
+        f"settings matter: the largest difference is {found.largest:.1e} (allowed: {found.allowed:.0e}){cut}."
     )
 
 

@@ -3,6 +3,7 @@
 from mobilebert_models.config import EncoderConfig
 from mobilebert_models.inventory import inventory
 from mobilebert_models.loading.embedders import load_embedder
+from mobilebert_models.loading.library_tokenizer import load_tokenizer
 from mobilebert_models.loading.matcher_settings import MatcherSettings
 from mobilebert_models.loading.packaged import find_directory, packaged_directory
 from mobilebert_models.loading.pretrained import (
@@ -49,6 +50,7 @@ __all__ = [
     "load_embedder",
     "load_pair_network",
     "load_pretrained",
+    "load_tokenizer",
     "packaged_directory",
     "preset",
     "read_config",

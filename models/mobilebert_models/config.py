@@ -214,7 +214,8 @@ class EncoderConfig:
         defaults = _DEFAULTS.get(model_type, {})
         renamed = _RENAMED.get(model_type, {})
         values = values | {ours: values[theirs] for ours, theirs in renamed.items() if theirs in values}
-        known = {f.name for f in fields(cls)}
+        # What `transformers` does not read of this type.
+        known = {f.name for f in fields(cls)} - set(_ONLY_ELSEWHERE[model_type])
         ours: dict[str, Any] = {
             "model_type": model_type,
             "kronecker": tuple(KroneckerRule(**rule) for rule in values.get("kronecker", ())),

@@ -19,6 +19,7 @@ from tests.helpers.phone_tokenizers import utf16
 from tests.helpers.texts import fuzzed_lines
 
 ROWS = 3_000
+PROMPTED = 400
 # Name: task, tokenizer, and what the card says otherwise.
 ARTEFACTS = {
     "matching": (MATCHING, "bert", {}),
@@ -44,6 +45,24 @@ ARTEFACTS = {
     "answers": (QUESTION_ANSWERING, "mpnet", {}),
     "answers-bpe": (QUESTION_ANSWERING, "roberta", {}),
     "vectors": (EMBEDDING, "bert", {}),
+    "classes-cut-left": (CLASSIFICATION, "bert", {"truncation_side": "left"}),
+    "pairs-cut-left": (
+        CLASSIFICATION,
+        "roberta",
+        {"texts": 2, "activation": "sigmoid", "truncation_side": "left"},
+    ),
+    "vectors-prompts": (
+        EMBEDDING,
+        "roberta",
+        {
+            "embedding": Embedding(
+                24,
+                normalized=False,
+                prompts={"query": "query: ", "passage": "Texte —\n", "task": "Find: "},
+                default_prompt="task",
+            )
+        },
+    ),
 }
 
 
@@ -124,9 +143,18 @@ def _answers(model, seed):
 
 def _vectors(model, seed):
     texts = _lines(seed)
+    asked = {"vector": model.embed(texts)}
+    if model.prompts:
+        texts = texts[:PROMPTED]
+        asked = {
+            "vector": model.embed(texts),
+            "query": model.encode_query(texts),
+            "document": model.encode_document(texts),
+            "named": model.embed(texts, prompt="passage"),
+        }
     return [
-        {"a": text, "vector": [float(value) for value in vector]}
-        for text, vector in zip(texts, model.embed(texts), strict=True)
+        {"a": text} | {name: [float(value) for value in vectors[row]] for name, vectors in asked.items()}
+        for row, text in enumerate(texts)
     ]
 
 

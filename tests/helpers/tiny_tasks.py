@@ -33,6 +33,7 @@ def write(folder: Path, task: str, kind: str = "bert", **fields) -> Path:
     """An artefact of a task with a tokenizer of `tokenizer_kinds.KINDS`; `fields` change its card."""
     tokenizer_kinds.write(kind, folder)
     tokenizer = PairTokenizer.load(folder)
+    side = fields.pop("truncation_side", "right")
     lowercase = True if tokenizer.kind == "wordpiece" else None
     plain = ArtefactCard(
         target="onnx",
@@ -43,7 +44,9 @@ def write(folder: Path, task: str, kind: str = "bert", **fields) -> Path:
         attention_mask_value=-60.0,
         minimum_runtime={},
         inputs=INPUTS,
-        tokenizer=TokenizerCard(tokenizer.kind, lowercase, tokenizer.pad_id, tokenizer.template),
+        tokenizer=TokenizerCard(
+            tokenizer.kind, lowercase, tokenizer.pad_id, tokenizer.template, truncation_side=side
+        ),
     )
     given = {
         MATCHING: {},

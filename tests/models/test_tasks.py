@@ -193,25 +193,6 @@ def test_modules_that_are_not_supported_are_named(kinds, pooling, message, tmp_p
         read_task(embedder(tmp_path, kinds, pooling))
 
 
-@pytest.mark.parametrize(
-    ("file", "values", "message"),
-    [
-        (
-            "config_sentence_transformers.json",
-            {"default_prompt_name": "query"},
-            "puts a prompt before every text",
-        ),
-        ("sentence_bert_config.json", {"do_lower_case": True}, "do_lower_case lowers every text"),
-    ],
-)
-def test_what_changes_texts_before_the_tokenizer_is_refused(file, values, message, tmp_path):
-    embedder(tmp_path, ["Transformer", "Pooling"], {"pooling_mode_mean_tokens": True})
-    assert read_task(tmp_path).name == "sentence-embedding"
-    (tmp_path / file).write_text(json.dumps(values))
-    with pytest.raises(ModelError, match=message):
-        read_task(tmp_path)
-
-
 def test_what_the_user_says_is_checked(tmp_path):
     folder = classifier(tmp_path, ("different", "same"))
     with pytest.raises(OptionError, match="--task 'matching' is unknown; expected one of text-matching"):

@@ -65,6 +65,14 @@ export interface TokenizerCard {
   sortTexts: boolean;
 }
 
+const MEMBERS = [
+  ...["format", "task", "target", "quant", "model_file", "texts", "seq_len", "buckets", "inputs", "outputs", "labels"],
+  ...["activation", "positive", "threshold", "temperature", "length_shift", "embedding", "attention_mask_value"],
+  ...["tokenizer", "context", "minimum_runtime"],
+];
+// Texts lose their last tokens here: truncation_side is not among them.
+const TOKENIZER_MEMBERS = ["kind", "file", "vocab", "lowercase", "truncation", "pad_id", "template", "spelling", "sort_texts"];
+
 export class Card {
   constructor(
     readonly task: TaskName,
@@ -168,6 +176,7 @@ export class Card {
     for (const [name, expected] of [["inputs", inputs], ["outputs", outputs]] as const) {
       if (!same(fields.take(name, "array"), expected)) throw fields.fault(`${name} are not ${JSON.stringify(expected)}`);
     }
+    fields.only(...MEMBERS);
     return card;
   }
 }
@@ -217,7 +226,7 @@ function readBuckets(fields: Fields): Bucket[] {
 }
 
 function readTokenizer(fields: Fields, truncation: string): TokenizerCard {
-  const found = fields.object("tokenizer");
+  const found = fields.object("tokenizer").only(...TOKENIZER_MEMBERS);
   const kind = found.text("kind") as TokenizerKind;
   if (!["wordpiece", "byte-level-bpe", "unigram"].includes(kind)) throw fields.fault(`tokenizer kind ${describe(kind)} is not known`);
   const lowercase = found.take("lowercase", "boolean", "null") as boolean | null;
@@ -249,7 +258,8 @@ function readTokenizer(fields: Fields, truncation: string): TokenizerCard {
 
 function readEmbedding(fields: Fields): Card["embedding"] {
   if (fields.take("embedding", "object", "null") === null) return null;
-  const found = fields.object("embedding");
+  // Prompts, and other similarities than the cosine, are not known here.
+  const found = fields.object("embedding").only("size", "normalized");
   return { size: found.integer("size", 1, 1 << 16), normalized: found.truth("normalized") };
 }
 

@@ -100,6 +100,13 @@ export class Fields {
     return Object.hasOwn(this.data, name);
   }
 
+  /** Itself, without other members than these: a setting that is not known would be ignored. */
+  only(...names: string[]): this {
+    const unknown = Object.keys(this.data).find((name) => !names.includes(name));
+    if (unknown !== undefined) throw this.fault(`field ${describe(unknown)} is not known to this version`);
+    return this;
+  }
+
   /** Is the member missing, or null? */
   lacks(name: string): boolean {
     return !this.has(name) || this.data[name] === null;

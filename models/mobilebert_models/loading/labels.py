@@ -27,7 +27,8 @@ _UNNAMED = re.compile(r"label_\d+")  # what `transformers` writes where nobody n
 def read_labels(directory: Path) -> tuple[str, ...]:
     """Class names in the order of the logits, from `id2label` of a directory's config.json.
 
-    `transformers` leaves `id2label` out where there are two classes without names of their own.
+    `transformers` leaves `id2label` out where there are two classes without names of their own; older files
+    say `num_labels` in its place.
 
     Raises:
         ModelError: config.json is missing or damaged, or `id2label` does not number distinct names from 0.
@@ -35,7 +36,7 @@ def read_labels(directory: Path) -> tuple[str, ...]:
     path = directory / "config.json"
     try:
         values = parse_json(path.read_text(encoding="utf-8"))
-        given = values.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+        given = values.get("id2label") or {i: f"LABEL_{i}" for i in range(int(values.get("num_labels") or 2))}
         names = {int(number): str(name) for number, name in given.items()}
     except (OSError, ValueError, AttributeError) as error:
         raise ModelError(f"{path}: no class names can be read ({error})") from error

@@ -28,8 +28,9 @@ from mobilebert_models.weights.word_codes import looks_coded
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import parse_json, replacing_folder
-from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, read_settings
+from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, CONFIG_FILES, read_settings
 
+ADDED_TOKENS_FILE = "added_tokens.json"
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
 # Weights of the file that a network may leave: a pooler that its head does not read, places and types of
 # tokens in order, and the output table of a pretraining head, which is its word embeddings.
@@ -223,7 +224,7 @@ def save_pretrained(
         model: an encoder or one of the heads.
         directory: where to.
         tokenizer_from: directory whose vocab.txt (or spiece.model), tokenizer.json and, where it has them,
-            tokenizer_config.json and spelling.txt are copied.
+            its configs, added_tokens.json and spelling.txt are copied.
         settings: decision settings of a matcher.
         half: store float16.
         eight_bit: store matrices as `mobilebert_models.weights.eight_bit` does, which only `load_pretrained`
@@ -249,7 +250,7 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
                 f"{source / name}: no such file; a model directory needs vocab.txt and tokenizer.json"
             )
         shutil.copyfile(source / name, directory / name)
-    for name in (CONFIG_FILE, SPELLING_FILE):
+    for name in (*CONFIG_FILES, ADDED_TOKENS_FILE, SPELLING_FILE):
         if (source / name).is_file():
             shutil.copyfile(source / name, directory / name)
     if (source / SPELLING_FILE).is_file() and not read_settings(source).get("spelling"):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mobilebert_models.networks.sentence_embedder import POOLINGS, DenseLayer, SentenceModules
+from mobilebert_runtime.card_parts import SIMILARITIES
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import parse_json
 
@@ -22,11 +23,25 @@ _POOLING_KEYS = {
 }
 
 
+# Older versions called the Transformer module's config by the network's type; the first that is there counts.
+_TRANSFORMER_CONFIGS = (
+    "sentence_bert_config.json",
+    *(f"sentence_{name}_config.json" for name in ("roberta", "distilbert", "albert", "xlm-roberta")),
+)
+
+
 @dataclass(frozen=True)
 class CrossEncoderSettings:
     """What sentence-transformers knows of a cross-encoder."""
 
     activation: str | None  # "identity" or "sigmoid"; None where it names none, so that the default holds
+
+
+@dataclass(frozen=True)
+class TransformerSettings:
+    """What sentence-transformers knows of an encoder beside its own files."""
+
+    max_seq_length: int | None  # tokens; None where nothing is said
 
 
 def encoder_directory(directory: Path) -> Path:
@@ -55,9 +70,36 @@ def read_sentence_modules(directory: Path) -> SentenceModules | None:
         )
     if "Normalize" in kinds[:-1]:
         raise ModelError(f"{where}: Normalize is not the last module")
-    _check_texts_are_read_as_given(directory, directory / modules[0][1])
     dense = tuple(_dense(directory / path) for kind, path in modules if kind == "Dense")
-    return SentenceModules(_pooling(directory / modules[1][1]), dense, kinds[-1] == "Normalize")
+    own = directory / "config_sentence_transformers.json"
+    said = read_object(own)
+    return SentenceModules(
+        _pooling(directory / modules[1][1]),
+        dense,
+        kinds[-1] == "Normalize",
+        truncate_dim=_positive_or_none(said, "truncate_dim", own),
+        similarity=_similarity(said, own),
+        **_prompts(said, own),
+    )
+
+
+def transformer_settings(directory: Path) -> TransformerSettings:
+    """The settings of the first module of a sentence-transformers folder; of other directories none.
+
+    Raises:
+        ModelError: a file is damaged.
+    """
+    modules = _modules(directory)
+    if not modules:
+        return TransformerSettings(None)
+    paths = (directory / modules[0][1] / name for name in _TRANSFORMER_CONFIGS)
+    path = next((path for path in paths if path.is_file()), directory / _TRANSFORMER_CONFIGS[0])
+    return TransformerSettings(_positive_or_none(read_object(path), "max_seq_length", path))
+
+
+def module_folders(directory: Path) -> list[tuple[str, Path]]:
+    """Kind and folder of every module of a sentence-transformers folder, in order."""
+    return [(kind, directory / path) for kind, path in _modules(directory) or []]
 
 
 def read_cross_encoder(directory: Path) -> CrossEncoderSettings | None:
@@ -66,9 +108,16 @@ def read_cross_encoder(directory: Path) -> CrossEncoderSettings | None:
     Raises:
         ModelError: a file is damaged, or the activation is not supported.
     """
-    own, config = read_object(directory / "config_sentence_transformers.json"), {}
+    path = directory / "config_sentence_transformers.json"
+    own, config = read_object(path), {}
     if own.get("model_type") == "CrossEncoder":
         name = own.get("activation_fn")
+        for key in ("default_prompt_name", "prompts"):
+            if own.get(key):
+                raise ModelError(
+                    f"{path}: {key} {own[key]!r:.60} of a cross-encoder is not applied; set it to null and "
+                    "write the prompt into the texts"
+                )
     else:
         config = read_object(directory / "config.json")
         inside = config.get("sentence_transformers")
@@ -108,20 +157,34 @@ def _modules(directory: Path) -> list[tuple[str, str]] | None:
         raise ModelError(f"{path}: not the list of modules of sentence-transformers ({error})") from error
 
 
-def _check_texts_are_read_as_given(directory: Path, encoder: Path) -> None:
-    """Refuse what sentence-transformers does to texts before its tokenizer: an artefact would not."""
-    path = directory / "config_sentence_transformers.json"
-    if (prompt := read_object(path).get("default_prompt_name")) is not None:
+def _positive_or_none(values: dict[str, Any], name: str, path: Path) -> int | None:
+    value = values.get(name)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise ModelError(f"{path}: {name} is {value!r:.60}; expected a whole number above 0")
+    return value
+
+
+def _similarity(values: dict[str, Any], path: Path) -> str:
+    name = values.get("similarity_fn_name") or SIMILARITIES[0]
+    if name not in SIMILARITIES:
         raise ModelError(
-            f"{path}: default_prompt_name {prompt!r} puts a prompt before every text, which an "
-            "artefact does not; set it to null and write the prompt into the texts"
+            f"{path}: similarity_fn_name is {name!r:.60}; expected one of {', '.join(SIMILARITIES)}"
         )
-    path = encoder / "sentence_bert_config.json"
-    if read_object(path).get("do_lower_case"):
+    return str(name)
+
+
+def _prompts(values: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Prompts as sentence-transformers resolves them: it knows "query" and "document" without any file."""
+    given, default = values.get("prompts") or {}, values.get("default_prompt_name")
+    if not isinstance(given, dict) or not all(one is None or isinstance(one, str) for one in given.values()):
+        raise ModelError(f"{path}: prompts is {given!r:.60}; expected texts by their names")
+    prompts = {name: text or "" for name, text in ({"query": "", "document": ""} | given).items()}
+    if default is not None and default not in prompts:
         raise ModelError(
-            f"{path}: do_lower_case lowers every text, which an artefact leaves to tokenizer.json; let its "
-            "normalizer do so and set do_lower_case to false"
+            f"{path}: default_prompt_name is {default!r:.60}; expected one of {', '.join(prompts)}"
         )
+    # Nothing is said where none puts anything before a text.
+    return {"prompts": prompts, "default_prompt": default} if any(prompts.values()) else {}
 
 
 def _pooling(folder: Path) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ translates.
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from mobilebert_models.config import EncoderConfig
@@ -49,12 +50,20 @@ class BertEmbeddings(nn.Module):
     def sum(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """What the norm reads: (B, S) ids → (B, S, E)."""
         x = self.word_embeddings(input_ids)
-        places = self.position_embeddings.weight[self.offset : self.offset + input_ids.shape[1]]
+        places = self.places(input_ids)
         if not hasattr(self, "token_type_embeddings"):
             return x + places
         if self.token_type_embeddings.num_embeddings == 1:  # a constant
             return x + (places + self.token_type_embeddings.weight)
         return x + self.token_type_embeddings(token_type_ids) + places
+
+    def places(self, input_ids: Tensor) -> Tensor:
+        """Position embeddings, (S, E); (B, S, E) where padding's token has none, as RoBERTa counts."""
+        if not self.offset:
+            return self.position_embeddings.weight[: input_ids.shape[1]]
+        # It may be written in a text, too.
+        real = (input_ids != self.offset - 1).to(torch.int32)
+        return self.position_embeddings(torch.cumsum(real, 1, dtype=torch.int32) * real + (self.offset - 1))
 
 
 class _Attention(nn.Module):

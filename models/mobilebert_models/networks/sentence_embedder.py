@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -36,6 +37,10 @@ class SentenceModules:
     pooling: tuple[str, ...]  # of `POOLINGS`; several are concatenated in this order
     dense: tuple[DenseLayer, ...] = ()
     normalized: bool = False
+    truncate_dim: int | None = None  # only so many of the first numbers are returned, whatever came before
+    similarity: str = "cosine"  # by which vectors are compared, of `mobilebert_runtime`'s `SIMILARITIES`
+    prompts: Mapping[str, str] = field(default_factory=dict)  # what is put before a text, by name
+    default_prompt: str | None = None  # name of the one that is put before a text unless another is asked for
 
 
 class SentenceEmbedder(nn.Module):
@@ -54,8 +59,19 @@ class SentenceEmbedder(nn.Module):
     @property
     def size(self) -> int:
         """Length of a vector."""
-        dense = self.modules_behind.dense
-        return dense[-1].out_features if dense else len(self.modules_behind.pooling) * self.config.hidden_size
+        return min(self._whole_size, self.modules_behind.truncate_dim or self._whole_size)
+
+    @property
+    def unit_vectors(self) -> bool:
+        """Have its vectors length 1? Those that are cut after they were normalised have not."""
+        return self.modules_behind.normalized and self.size == self._whole_size
+
+    @property
+    def _whole_size(self) -> int:
+        behind = self.modules_behind
+        return (
+            behind.dense[-1].out_features if behind.dense else len(behind.pooling) * self.config.hidden_size
+        )
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
@@ -68,7 +84,8 @@ class SentenceEmbedder(nn.Module):
         for layer, settings in zip(self.dense, self.modules_behind.dense, strict=True):
             x = layer(x)
             x = torch.tanh(x) if settings.activation == "tanh" else x
-        return F.normalize(x, dim=1) if self.modules_behind.normalized else x
+        x = F.normalize(x, dim=1) if self.modules_behind.normalized else x
+        return x[:, : self.size] if self.size < x.shape[1] else x
 
 
 def _pool(hidden: Tensor, mask: Tensor, mode: str) -> Tensor:

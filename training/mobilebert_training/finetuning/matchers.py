@@ -13,7 +13,7 @@ import mobilebert_models
 from mobilebert_matching.evaluation.score_calibration import fit_settings, fit_slope_and_offset
 from mobilebert_models import EmbeddingMatcher, MatcherSettings, PairClassifier
 from mobilebert_runtime.errors import ModelError
-from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from mobilebert_runtime.tokenizer import Pair
 from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, EncodedPairs, predict_logits
 
 ENCODERS = ("minilm", "bert-tiny")
@@ -33,7 +33,7 @@ class EncoderMatcher:
         self.arch, self.max_tokens = arch, max_tokens
         self.network: PairClassifier | EmbeddingMatcher = network
         self.source = source  # whose tokenizer goes into saved directories
-        self.tokenizer = PairTokenizer.load(source)
+        self.tokenizer = mobilebert_models.load_tokenizer(source)
 
     def prepare(self, pairs: Sequence[Pair]) -> EncodedPairs:
         """See `TrainableMatcher.prepare`."""

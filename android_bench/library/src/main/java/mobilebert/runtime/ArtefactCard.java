@@ -26,6 +26,11 @@ public final class ArtefactCard {
   private static final int MOST_BUCKETS = 64;
   private static final int MOST_LABELS = 1000;
   private static final int LARGEST_EMBEDDING = 1 << 16;
+  private static final String[] MEMBERS = {
+    "format", "task", "target", "quant", "model_file", "texts", "seq_len", "buckets", "inputs", "outputs", "labels",
+    "activation", "positive", "threshold", "temperature", "length_shift", "embedding", "attention_mask_value",
+    "tokenizer", "context", "minimum_runtime"
+  };
   private static final Pattern VERSION = Pattern.compile("[0-9]{1,6}(\\.[0-9]{1,6}){0,3}");
 
   @NonNull public final Task task;
@@ -54,6 +59,9 @@ public final class ArtefactCard {
 
   /** Have the vectors length 1, so that a dot product is the cosine? */
   public final boolean embeddingNormalized;
+
+  /** What is put before a text whose vector is asked for. */
+  final Prompts prompts;
 
   /** Tokens by which windows of a long context overlap, in question answering. */
   public final int stride;
@@ -98,6 +106,8 @@ public final class ArtefactCard {
     Fields embedding = fields.isNull("embedding") ? null : fields.object("embedding");
     embeddingSize = embedding == null ? 0 : embedding.whole("size", 1, LARGEST_EMBEDDING);
     embeddingNormalized = embedding != null && embedding.truth("normalized");
+    prompts = embedding == null ? Prompts.NONE : Prompts.read(embedding);
+    checkVectors(embedding);
     if (embedding == null ? task == Task.SENTENCE_EMBEDDING : task != Task.SENTENCE_EMBEDDING && decision == null) {
       throw fields.fault("embedding does not fit the task");
     }
@@ -111,6 +121,9 @@ public final class ArtefactCard {
     if (tokenizer.sortTexts && (task != Task.TEXT_MATCHING || embeddingSize > 0)) {
       throw fields.fault("tokenizer sort_texts does not fit " + task.id + (decision == null ? "" : " by vectors"));
     }
+    if (tokenizer.cutsLeft && (answers || task == Task.TOKEN_CLASSIFICATION || decision != null && embeddingSize > 0)) {
+      throw fields.fault("tokenizer truncation_side left does not fit " + task.id);
+    }
     if (texts == 2 && tokenizer.pair == null) {
       throw fields.fault("template pair is null, and an input has 2 texts");
     }
@@ -122,6 +135,7 @@ public final class ArtefactCard {
     }
     fields.expect("inputs", inputs);
     fields.expect("outputs", outputs());
+    fields.only(MEMBERS);
   }
 
   /** Reads io.json of a folder; throws an {@link IOException} that names the first field that is wrong. */
@@ -220,6 +234,21 @@ public final class ArtefactCard {
           shape.length == 2 ? tensor(name, "float32", 1, shape[1]) : tensor(name, "float32", 1, shape[1], shape[2]));
     }
     return outputs;
+  }
+
+  /** Vectors are compared by their cosine. */
+  private static void checkVectors(Fields embedding) throws IOException {
+    if (embedding == null) {
+      return;
+    }
+    if (embedding.has("prompts")) {
+      embedding.only("size", "normalized", "similarity", "prompts", "default_prompt");
+    } else {
+      embedding.only("size", "normalized", "similarity");
+    }
+    if (embedding.has("similarity") && !embedding.text("similarity").equals("cosine")) {
+      throw embedding.fault("similarity " + embedding.text("similarity") + ", which this library does not have");
+    }
   }
 
   private static Task readTask(Fields fields) throws IOException {

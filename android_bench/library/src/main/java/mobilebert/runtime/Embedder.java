@@ -5,6 +5,7 @@ import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 import java.io.File;
 import java.util.List;
+import java.util.Map;
 
 /** Vectors of texts, near each other where the texts mean something alike. */
 public final class Embedder extends Model {
@@ -32,14 +33,47 @@ public final class Embedder extends Model {
     return new Embedder(Parts.open(context, folder, READS, options));
   }
 
-  /** The vector of a text. */
+  /** What the model puts before a text, by name; most models have none. */
   @NonNull
-  public float[] embed(@NonNull String text) {
-    return embed(text, null);
+  public Map<String, String> prompts() {
+    return card.prompts.byName;
   }
 
-  /** The same, which another thread may end. */
-  float[] embed(String text, Cancellation cancellation) {
+  /** The vector of a text, with the model's default prompt, if it has one. */
+  @NonNull
+  public float[] embed(@NonNull String text) {
+    return vector(card.prompts.before(text), null);
+  }
+
+  /** The vector of a text with the prompt of a name; an {@link IllegalArgumentException} where there is none. */
+  @NonNull
+  public float[] embed(@NonNull String text, @NonNull String prompt) {
+    return vector(card.prompts.before(text, prompt), null);
+  }
+
+  /** The vector of a query, with the prompt of queries, if the model has one. */
+  @NonNull
+  public float[] embedQuery(@NonNull String text) {
+    return embedQuery(text, null);
+  }
+
+  /** The vector of a text that is searched for, with the prompt of documents, if the model has one. */
+  @NonNull
+  public float[] embedDocument(@NonNull String text) {
+    return embedDocument(text, null);
+  }
+
+  /** The same as without a cancellation, by which another thread may end it. */
+  float[] embedQuery(String text, Cancellation cancellation) {
+    return vector(card.prompts.beforeQuery(text), cancellation);
+  }
+
+  /** The same as without a cancellation, by which another thread may end it. */
+  float[] embedDocument(String text, Cancellation cancellation) {
+    return vector(card.prompts.beforeDocument(text), cancellation);
+  }
+
+  private float[] vector(String text, Cancellation cancellation) {
     return run(encoder.encode(text, null, cancellation, lengths()), "embedding");
   }
 
@@ -59,7 +93,7 @@ public final class Embedder extends Model {
   @NonNull
   public List<Hit> search(@NonNull String query, @NonNull EmbeddingIndex index, int most) {
     index.checkEncoder(fingerprint());
-    return index.search(embed(query), most);
+    return index.search(embedQuery(query), most);
   }
 
   /**
@@ -72,7 +106,7 @@ public final class Embedder extends Model {
     float[][] rows = new float[texts.size()][];
     for (int i = 0; i < rows.length; i++) {
       Cancellation.check(cancellation);
-      rows[i] = embed(texts.get(i), cancellation);
+      rows[i] = embedDocument(texts.get(i), cancellation);
     }
     return EmbeddingIndex.of(texts, rows, card.embeddingSize, fingerprint());
   }

@@ -48,7 +48,7 @@ public final class FaqStore implements AutoCloseable {
     index = new TextIndex(encoder, parts.card.embeddingSize);
     if (saved != null) {
       for (FaqEntry entry : saved.entries()) {
-        index.put(entry, embedder.embed(entry.text));
+        index.put(entry, embedder.embedDocument(entry.text));
       }
     }
   }
@@ -126,7 +126,7 @@ public final class FaqStore implements AutoCloseable {
       return;
     }
     boolean same = known != null && known.text.equals(entry.text);
-    index.put(entry, same ? null : embedder.embed(entry.text, cancellation));
+    index.put(entry, same ? null : embedder.embedDocument(entry.text, cancellation));
   }
 
   /** Removes a question; was it there? */
@@ -172,7 +172,7 @@ public final class FaqStore implements AutoCloseable {
     if (index.size() == 0) {
       return Collections.emptyList();
     }
-    List<FaqAnswer> near = index.nearest(embedder.embed(text, cancellation), Math.max(candidates, most));
+    List<FaqAnswer> near = index.nearest(embedder.embedQuery(text, cancellation), Math.max(candidates, most));
     if (matcher != null) {
       List<FaqAnswer> ranked = new ArrayList<FaqAnswer>();
       for (FaqAnswer one : near) {

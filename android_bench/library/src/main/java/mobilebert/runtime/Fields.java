@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -69,6 +70,16 @@ final class Fields {
       }
     }
     return true;
+  }
+
+  /** Throws where there are other members than these: a setting that is not known would be ignored. */
+  Fields only(String... names) throws IOException {
+    for (Object name : data.keySet()) {
+      if (!Arrays.asList(names).contains(name)) {
+        throw fault("field " + name + " is not known to this version");
+      }
+    }
+    return this;
   }
 
   /** Any text, empty and with any characters. */

@@ -28,10 +28,14 @@ public final class TextEncoder {
   /** Is that text of a pair read first whose token ids come first, as words do in a dictionary? */
   private final boolean sortTexts;
 
+  /** Does a text that is too long lose its first tokens? */
+  private final boolean cutsLeft;
+
   TextEncoder(Tokenizer tokenizer, TokenizerCard card, SpellingCorrector spelling) throws IOException {
     this.tokenizer = tokenizer;
     this.spelling = spelling;
     sortTexts = card.sortTexts;
+    cutsLeft = card.cutsLeft;
     if (!tokenizer.hasId(card.padId)) {
       throw new IOException("tokenizer.json has no token that pads texts, as io.json says; export the artefact again");
     }
@@ -137,14 +141,20 @@ public final class TextEncoder {
       b = swap ? first : second;
     }
     int[] kept = keep(a.length, b.length, room(template, lengths));
-    return fill(template, a, kept[0], b, 0, kept[1], lengths);
+    int fromA = cutsLeft ? a.length - kept[0] : 0;
+    int fromB = cutsLeft ? b.length - kept[1] : 0;
+    return fill(template, a, fromA, kept[0], b, fromB, kept[1], lengths);
   }
 
   /**
    * Ids of a pair, or of one text: as many of the first as the network reads, and of two long texts as many more as tell
-   * which is the longer one, to which the odd token goes.
+   * which is the longer one, to which the odd token goes. All of them where a text loses its first tokens.
    */
   private int[][] tokens(String[] texts, int longest, Cancellation cancellation) {
+    if (cutsLeft) {
+      int[] whole = tokenizer.tokens(texts[0], cancellation).ids();
+      return new int[][] {whole, texts.length == 1 ? NONE : tokenizer.tokens(texts[1], cancellation).ids()};
+    }
     Tokens a = tokenizer.first(texts[0], longest, cancellation);
     if (texts.length == 1) {
       return new int[][] {a.ids(), NONE};
@@ -185,7 +195,7 @@ public final class TextEncoder {
     Tokens tokens = tokenizer.first(text, lengths[lengths.length - 1], null);
     int[] ids = tokens.ids();
     int kept = Math.min(ids.length, room(single, lengths));
-    Encoded encoded = fill(single, ids, kept, NONE, 0, 0, lengths);
+    Encoded encoded = fill(single, ids, 0, kept, NONE, 0, 0, lengths);
     return new Window(encoded, single.place(true, 0), tokens).part(encoded, 0, kept);
   }
 
@@ -208,7 +218,7 @@ public final class TextEncoder {
     int from = 0;
     do {
       int to = Math.min(second.length, from + room);
-      Encoded encoded = fill(pair, first, first.length, second, from, to - from, lengths);
+      Encoded encoded = fill(pair, first, 0, first.length, second, from, to - from, lengths);
       windows.add(whole.part(encoded, from, to));
       from += room - stride;
     } while (from + stride < second.length);
@@ -219,14 +229,15 @@ public final class TextEncoder {
     return Math.max(0, lengths[lengths.length - 1] - template.size);
   }
 
-  private Encoded fill(TemplateIds template, int[] a, int countA, int[] b, int fromB, int countB, int... lengths) {
+  private Encoded fill(
+      TemplateIds template, int[] a, int fromA, int countA, int[] b, int fromB, int countB, int... lengths) {
     int tokens = countA + countB + template.size;
     int length = lengths[lengths.length - 1];
     for (int i = lengths.length - 1; i >= 0 && lengths[i] >= tokens; i--) {
       length = lengths[i];
     }
     Encoded out = new Encoded(length, tokens, padding);
-    template.fill(out.inputIds, out.tokenTypeIds, a, 0, countA, b, fromB, countB);
+    template.fill(out.inputIds, out.tokenTypeIds, a, fromA, countA, b, fromB, countB);
     return out;
   }
 

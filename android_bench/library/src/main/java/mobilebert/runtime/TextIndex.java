@@ -76,6 +76,7 @@ final class TextIndex {
     if (about.whole("format", 0, Integer.MAX_VALUE) != FORMAT) {
       throw new IOException(ABOUT + ": format is not " + FORMAT + ", which this version reads; build the index again");
     }
+    about.only("format", "encoder");
     return about.isNull("encoder") ? null : about.text("encoder");
   }
 

@@ -27,8 +27,22 @@ final class TokenizerCard {
   /** Is that text of a pair read first whose token ids come first? */
   final boolean sortTexts;
 
+  /** Does a text that is too long lose its first tokens, not its last? */
+  final boolean cutsLeft;
+
   static TokenizerCard read(Fields fields, String truncation) throws IOException {
     Fields found = fields.object("tokenizer");
+    found.only(
+        "kind",
+        "file",
+        "vocab",
+        "lowercase",
+        "truncation",
+        "pad_id",
+        "template",
+        "spelling",
+        "sort_texts",
+        "truncation_side");
     String kind = found.text("kind");
     boolean wordPiece = kind.equals(WORDPIECE);
     if (!(wordPiece || kind.equals(BYTE_LEVEL_BPE) || kind.equals(UNIGRAM))) {
@@ -53,7 +67,12 @@ final class TokenizerCard {
         throw found.fault("spelling does not fit a tokenizer that keeps capitals");
       }
     }
-    return new TokenizerCard(kind, lowercase, padId, single, pair, spelling, sortTexts);
+    String side = found.has("truncation_side") ? found.text("truncation_side") : "right";
+    boolean cutsLeft = side.equals("left");
+    if (!(cutsLeft || side.equals("right")) || cutsLeft && sortTexts) {
+      throw found.fault("truncation_side is neither right nor left, or left and texts are sorted");
+    }
+    return new TokenizerCard(kind, lowercase, padId, single, pair, spelling, sortTexts, cutsLeft);
   }
 
   private TokenizerCard(
@@ -63,7 +82,8 @@ final class TokenizerCard {
       Template single,
       Template pair,
       boolean spelling,
-      boolean sortTexts) {
+      boolean sortTexts,
+      boolean cutsLeft) {
     this.kind = kind;
     this.lowercase = lowercase;
     this.padId = padId;
@@ -71,5 +91,6 @@ final class TokenizerCard {
     this.pair = pair;
     this.spelling = spelling;
     this.sortTexts = sortTexts;
+    this.cutsLeft = cutsLeft;
   }
 }

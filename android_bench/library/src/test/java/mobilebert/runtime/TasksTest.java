@@ -57,7 +57,7 @@ public final class TasksTest {
 
   @Test
   public void classifiersScoreAsPython() throws Exception {
-    for (String name : new String[] {"classes", "classes-of-pairs"}) {
+    for (String name : new String[] {"classes", "classes-of-pairs", "classes-cut-left", "pairs-cut-left"}) {
       try (final TextClassifier classifier = TextClassifier.load(Golden.file(name), options())) {
         check(
             name,
@@ -110,23 +110,34 @@ public final class TasksTest {
 
   @Test
   public void vectorsArePythonsBitForBit() throws Exception {
-    try (final Embedder embedder = Embedder.load(Golden.file("vectors"), options())) {
-      check(
-          "vectors",
-          new Check() {
-            @Override
-            public void row(Map<String, Object> row) {
-              double[] expected = Golden.doubles(row.get("vector"));
-              float[] got = embedder.embed((String) row.get("a"));
-              for (int i = 0; i < expected.length; i++) {
-                assertEquals(Json.write(row), (float) expected[i], got[i], 0);
+    for (String name : new String[] {"vectors", "vectors-prompts"}) {
+      try (final Embedder embedder = Embedder.load(Golden.file(name), options())) {
+        check(
+            name,
+            new Check() {
+              @Override
+              public void row(Map<String, Object> row) {
+                String text = (String) row.get("a");
+                exact(row, "vector", embedder.embed(text));
+                if (!embedder.prompts().isEmpty()) {
+                  exact(row, "query", embedder.embedQuery(text));
+                  exact(row, "document", embedder.embedDocument(text));
+                  exact(row, "named", embedder.embed(text, "passage"));
+                }
               }
-            }
-          });
+            });
+      }
     }
     try (Embedder second = Embedder.load(Golden.file("matching-one-logit"), options())) {
       assertEquals(16, second.embed("the vector beside a matcher's logits").length);
       assertEquals(1, second.similarity("the same", "the same"), 1e-6);
+    }
+  }
+
+  private static void exact(Map<String, Object> row, String name, float... got) {
+    double[] expected = Golden.doubles(row.get(name));
+    for (int i = 0; i < expected.length; i++) {
+      assertEquals(Json.write(row), (float) expected[i], got[i], 0);
     }
   }
 

@@ -1,0 +1,90 @@
+"""Promise: an exported model answers as its own library, from text to answer, or is refused by name."""
+
+import pytest
+
+from mobilebert_export.pipeline.artefact_folder import complete
+from mobilebert_export.pipeline.card import artefact_card
+from mobilebert_export.pipeline.loading import load_model
+from mobilebert_export.pipeline.targets import Target
+from mobilebert_export.verification.library_answers import Library, compare_from_text
+from mobilebert_quantize.recipes import find_recipe
+from mobilebert_runtime.artefact import load
+from mobilebert_runtime.card import Bucket
+from mobilebert_runtime.errors import UserError
+from tests.helpers import settings_folders
+from tests.helpers.settings_answers import OPTIONS, SEQ_LEN, compared
+
+# Words of which a refusal names one: what a setting is called where it stands.
+NAMES = ("include_prompt", "truncation_side", "strip_accents", "do_lower_case", "tokenize_chinese_chars")
+FOLDERS = 420
+BLOCK = 20
+
+
+def chosen(number):
+    """The folder of a number: first those that cover every pair of levels, then drawn ones."""
+    covering = settings_folders.combinations()
+    return covering[number] if number < len(covering) else settings_folders.random_combination(number)
+
+
+def check(found, combination):
+    if isinstance(found, str):
+        assert any(name in found for name in NAMES), (found, combination)
+    else:
+        assert found.texts >= 40
+        assert found.largest <= found.allowed, combination
+    return isinstance(found, str)
+
+
+def refusals(numbers, folder):
+    """How many folders of these numbers are refused; all others answer as their library."""
+    count = 0
+    for number in numbers:
+        one = chosen(number)
+        directory = settings_folders.write(folder / str(number), one, seed=number)
+        count += check(compared(directory, one["task"], settings_folders.WORDS), one)
+    return count
+
+
+# Of the covering folders: every task, tokenizer and place of added tokens, and no refusal but one.
+SAMPLE = (0, 2, 5, 7, 10, 14, 28, 41)
+
+
+def test_a_sample_of_folders_answers_as_their_library(tmp_path):
+    tasks = {chosen(number)["task"] for number in SAMPLE}
+    assert len(tasks) >= 4
+    assert refusals(SAMPLE, tmp_path) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, FOLDERS, BLOCK))
+def test_every_folder_answers_as_its_library_or_is_refused_by_name(start, tmp_path):
+    assert refusals(range(start, start + BLOCK), tmp_path) < BLOCK
+
+
+def exported(folder, out, task, target):
+    """The float artefact of a folder, without the steps that only measure."""
+    model = load_model(str(folder), **OPTIONS.get(task, {}))
+    recipe, writer = find_recipe(target, "none"), Target(target)
+    length = min(SEQ_LEN, model.longest)
+    card = artefact_card(model, recipe, (Bucket(length, writer.signature(length)),))
+    out.mkdir()
+    outputs = tuple(card.outputs(card.seq_len))
+    writer.write_float(model.network, out / card.model_file, card.buckets, outputs, recipe)
+    complete(out, card, model)
+    return model, load(out)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["onnx", "tflite"])
+@pytest.mark.parametrize("start", range(0, FOLDERS, BLOCK))
+def test_every_folder_is_exported_and_answers_as_its_library(start, target, tmp_path):
+    for number in range(start, start + BLOCK):
+        one = chosen(number)
+        folder = settings_folders.write(tmp_path / str(number), one, seed=number)
+        try:
+            model, artefact = exported(folder, tmp_path / f"{number}-out", one["task"], target)
+        except UserError as error:
+            check(str(error), one)
+            continue
+        library = Library.load(model.folder, model.directory, model.task)
+        check(compare_from_text(library, artefact, (*settings_folders.WORDS, *"abcdefghijklm")), one)
