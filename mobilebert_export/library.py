@@ -6,7 +6,7 @@ Packages that a function needs are imported when it runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from mobilebert_export.pipeline.exporter import ExportResult
     from mobilebert_export.pipeline.in_memory import Model
     from mobilebert_export.shipping.ship import ShipResult
-    from mobilebert_models import MatcherSettings
+    from mobilebert_models import EmbeddingMatcher, MatcherSettings, PairClassifier
+    from mobilebert_runtime.tokenizer import PairTokenizer
     from mobilebert_training.distillation.distillation import DistillationResult
 
 
@@ -214,8 +215,9 @@ def distill(
 
 def calibrate(
     model: str | Path,
-    data: str | Path,
+    data: str | Path | None = None,
     *,
+    texts: Sequence[str] | None = None,
     debias: bool = False,
     equal_recall: bool = False,
     positive: str | None = None,
@@ -224,9 +226,12 @@ def calibrate(
 ) -> MatcherSettings:
     """Fit temperature and threshold of a matcher on dev.tsv, and write them to its matcher.json.
 
+    With `texts` the threshold alone is set, without labels: see `unlabelled_calibration`.
+
     Args:
         model: directory of a matcher with two labels.
         data: folder with dev.tsv and, for `debias`, the biased train.tsv.
+        texts: instead of `data`, stored texts of which each means something else.
         debias: fit for pairs whose difference in length says nothing of the label.
         equal_recall: with `debias`: find as many matches at equal and at unequal lengths.
         positive: class that means a match, where the model's class names do not say so.
@@ -247,7 +252,11 @@ def calibrate(
     from mobilebert_runtime.tokenizer import PairTokenizer
     from mobilebert_training.finetuning.encoded_pairs import predict_logits
 
-    model, data = Path(model), Path(data)
+    model = Path(model)
+    if (data is None) == (texts is None):
+        raise OptionError("--data, --texts: give one of them")
+    if texts is not None and debias:
+        raise OptionError("--debias: needs labelled pairs; give --data instead of --texts")
     if equal_recall and not debias:
         raise OptionError("--equal-recall: changes how --debias is fitted; give both")
     torch.set_num_threads(threads)
@@ -257,6 +266,9 @@ def calibrate(
             f"{model}: has {network.num_labels} labels; this fits matchers of two"
         )
     given = mobilebert_models.MatcherSettings.load(model, positive)
+    if texts is not None:
+        return _calibrate_without_labels(model, network, tokenizer, given, texts, force=force)
+    data = Path(str(data))
     dev = read_split(data, "dev")
     require_two_classes(dev.labels, f"{data}/dev.tsv")
     if dev.labels.max() > 1:
@@ -266,6 +278,53 @@ def calibrate(
         logits = predict_logits(network, tokenizer, dev.pairs)
         offset = isinstance(network, mobilebert_models.EmbeddingMatcher)
         settings = refit(given, logits, dev, prior, offset=offset, equal_recall=equal_recall)
+        settings.write(partial)
+    return settings
+
+
+def _calibrate_without_labels(
+    model: Path,
+    network: PairClassifier | EmbeddingMatcher,
+    tokenizer: PairTokenizer,
+    given: MatcherSettings,
+    texts: Sequence[str],
+    *,
+    force: bool,
+) -> MatcherSettings:
+    """Set the threshold of a matcher by the scores of each text and the nearest other one.
+
+    Raises:
+        ModelError: the matcher gives no vectors, or does not say where its threshold lies.
+        DataError: too few texts.
+    """
+    from scipy.special import logit
+
+    import mobilebert_models
+    from mobilebert_matching.evaluation.score_calibration import probabilities
+    from mobilebert_matching.evaluation.unlabelled_calibration import (
+        nearest_others,
+        require_enough,
+        threshold_without_labels,
+    )
+    from mobilebert_runtime.files import replacing
+    from mobilebert_training.finetuning.encoded_pairs import predict_logits, sentence_vectors
+
+    if not isinstance(network, mobilebert_models.EmbeddingMatcher):
+        raise mobilebert_models.ModelError(
+            f"{model}: gives no vectors of texts; give --data with labelled pairs"
+        )
+    if given.unlike_place is None:
+        raise mobilebert_models.ModelError(
+            f"{model}/matcher.json: has no unlike_place, by which --texts sets a threshold; give --data"
+        )
+    different = list(dict.fromkeys(texts))
+    require_enough(len(different))
+    with replacing(model / "matcher.json", force=force) as partial:
+        places = nearest_others(sentence_vectors(network, tokenizer, different))
+        pairs = [(different[a], different[b]) for a, b in places]
+        scores = probabilities(predict_logits(network, tokenizer, pairs), given, pairs)
+        threshold = threshold_without_labels(logit(scores.clip(1e-12, 1 - 1e-12)), given.unlike_place)
+        settings = replace(given, threshold=threshold)
         settings.write(partial)
     return settings
 

@@ -41,7 +41,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "distill": "Teach a small student what a fine-tuned teacher knows.",
         "pretrain": "Pretrain a model, alone or under a teacher, by a strategy of stages.",
         "ship": "From labelled pairs, or from texts, to verified matchers: teachers, artefacts, figures.",
-        "calibrate": "Fit temperature, threshold and length shift on labelled pairs.",
+        "calibrate": "Fit temperature, threshold and length shift on pairs, or a threshold on texts alone.",
     },
     "measurement": {
         "evaluate": "Figures of a model or an artefact on labelled pairs.",

@@ -6,6 +6,7 @@ import pytest
 from mobilebert_matching.evaluation.unlabelled_calibration import (
     UnlikeScores,
     fit_place,
+    nearest_others,
     threshold_without_labels,
 )
 from mobilebert_runtime.errors import DataError
@@ -55,8 +56,20 @@ def test_duplicates_among_the_stored_texts_do_little_harm():
     assert abs(places[0] - places[1]) < abs(means[0] - means[1]) / 2
 
 
+def test_each_text_meets_the_nearest_other_one_of_all_though_few_are_scored():
+    vectors = np.random.default_rng(0).normal(size=(500, 12))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    left, right = nearest_others(vectors, 40).T
+    assert len(left) == 40
+    assert (left[0], left[-1]) == (0, 499)
+    similarity = vectors @ vectors.T
+    np.fill_diagonal(similarity, -2)
+    assert np.array_equal(right, similarity.argmax(1)[left])
+    assert len(nearest_others(vectors)) == 500
+
+
 def test_too_few_texts_and_texts_of_one_score_are_refused():
-    with pytest.raises(DataError, match="12 texts; expected at least 30"):
+    with pytest.raises(DataError, match="12 different texts; expected at least 30"):
         UnlikeScores.of(np.arange(12.0))
     with pytest.raises(DataError, match="more than half"):
         threshold_without_labels(np.r_[np.zeros(40), np.arange(20.0)], 1.0)

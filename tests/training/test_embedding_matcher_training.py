@@ -1,6 +1,7 @@
 """Promise: the commands that know pair classifiers train, calibrate and evaluate an embedding matcher."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ from torch.nn import functional as F
 from mobilebert_export.command_line.program import main
 from mobilebert_matching.evaluation.score_calibration import fit_settings, fit_slope_and_offset, probabilities
 from mobilebert_models import MatcherSettings, build, load_pair_network, packaged_directory, save_pretrained
+from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.finetuning.encoded_pairs import padded
 from mobilebert_training.finetuning.matcher_training import train_matcher
 from mobilebert_training.finetuning.matchers import build_matcher, load_matcher
+from tests.helpers import small_matcher
 from tests.helpers.toys import WORDS, write_pairs
 from tests.models.test_embedding_matcher import CONFIG, matcher, packed, texts
 
@@ -106,6 +110,68 @@ def test_calibrate_fits_an_offset_and_evaluate_reads_it(folder, model):
     scores = probabilities(load_matcher(model).predict(pairs), settings, pairs)
     assert scores.mean() == pytest.approx(labels.mean(), abs=0.01)  # which a temperature alone can't do
     assert json.loads((folder / "record.json").read_text())["pairs"] == 60
+
+
+def stored_texts(folder, count):
+    """A file of different texts, and the texts."""
+    random = np.random.default_rng(5)
+    found = list(dict.fromkeys(" ".join(random.choice(WORDS, 5)) for _ in range(count)))
+    (folder / "stored.txt").write_text("\n".join([*found, found[0]]) + "\n")
+    return folder / "stored.txt", found
+
+
+def refused(capfd, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main(list(map(str, arguments)))
+    assert end.value.code == 2
+    return " ".join(capfd.readouterr().err.split())
+
+
+def test_calibrate_sets_a_threshold_by_stored_texts_without_labels(folder, model):
+    given = MatcherSettings(temperature=0.8, unlike_place=1.5)
+    given.save(model)
+    path, found = stored_texts(folder, 80)
+    run("calibrate", model, "--texts", path, "--force", "--threads", 1)
+    settings = MatcherSettings.load(model)
+    assert settings == replace(given, threshold=settings.threshold)
+    network = load_pair_network(model)
+    vectors = np.stack([network(**packed_ids(model, text))[1][0].detach().numpy() for text in found])
+    np.fill_diagonal(similarity := vectors @ vectors.T, -2)
+    pairs = [(text, found[other]) for text, other in zip(found, similarity.argmax(1), strict=True)]
+    logits = load_matcher(model).predict(pairs)
+    odds = (logits[:, 1] - logits[:, 0]) / 0.8
+    spread = 1.4826 * np.median(np.abs(odds - np.median(odds)))
+    assert settings.threshold == pytest.approx(expit(np.median(odds) + 1.5 * spread), abs=1e-3)
+
+
+def packed_ids(model, text):
+    return padded(tokens := PairTokenizer.load(model), tokens.ids([text], 128))
+
+
+def test_calibrate_without_labels_refuses_what_gives_no_threshold(folder, model, capfd):
+    path, found = stored_texts(folder, 80)
+    before = (model / "matcher.json").read_bytes()
+    said = refused(capfd, "calibrate", model, "--texts", path, "--force")
+    assert "matcher.json: has no unlike_place" in said
+    assert "give one of them" in refused(capfd, "calibrate", model, "--force")
+    both = ("--texts", path, "--data", folder)
+    assert "give one of them" in refused(capfd, "calibrate", model, *both, "--force")
+    assert "--debias: needs labelled pairs" in refused(
+        capfd, "calibrate", model, *both[:2], "--debias", "--force"
+    )
+    named = refused(capfd, "calibrate", model, *both[:2], "--label", "same", "--force")
+    assert "name columns of --data" in named
+    assert (model / "matcher.json").read_bytes() == before
+    MatcherSettings(unlike_place=1.5).save(model)
+    path.write_text("\n".join(found[:20] * 3) + "\n")
+    said = refused(capfd, "calibrate", model, "--texts", path, "--force")
+    assert "20 different texts; expected at least 30" in said
+
+
+def test_a_classifier_without_vectors_is_not_calibrated_by_texts(folder, capfd):
+    path, _ = stored_texts(folder, 40)
+    said = refused(capfd, "calibrate", small_matcher.model_directory(), "--texts", path, "--force")
+    assert "gives no vectors of texts; give --data" in said
 
 
 def test_three_classes_are_refused(model):

@@ -17,7 +17,24 @@ import numpy as np
 from mobilebert_runtime.errors import DataError
 
 FEWEST = 30  # pairs of which a median and a spread are taken
+MOST = 2000  # texts whose pairs are scored
 _NORMAL = 1.4826  # median absolute deviation → standard deviation of a normal distribution
+
+
+def nearest_others(vectors: np.ndarray, most: int = MOST) -> np.ndarray:
+    """Texts and the nearest other one of each, places (N, 2), of at most `most` texts evenly among all.
+
+    Args:
+        vectors: (M, H), unit vectors of different texts.
+        most: pairs at most.
+    """
+    left = np.unique(np.linspace(0, len(vectors) - 1, min(most, len(vectors))).astype(int))
+    right = []
+    for part in np.array_split(left, len(left) // 256 + 1):
+        similarity = vectors[part] @ vectors.T
+        similarity[np.arange(len(part)), part] = -2
+        right.append(similarity.argmax(1))
+    return np.stack([left, np.concatenate(right)], 1)
 
 
 @dataclass(frozen=True)
@@ -34,8 +51,7 @@ class UnlikeScores:
         Raises:
             DataError: fewer than `FEWEST`, or more than half of them are equal.
         """
-        if len(log_odds) < FEWEST:
-            raise DataError(f"{len(log_odds)} texts; expected at least {FEWEST} to see how their scores lie")
+        require_enough(len(log_odds))
         location = float(np.median(log_odds))
         spread = _NORMAL * float(np.median(np.abs(log_odds - location)))
         if not spread > 0:
@@ -49,6 +65,14 @@ class UnlikeScores:
     def place_of(self, log_odds: float) -> float:
         """How many spreads above the location log-odds lie."""
         return (log_odds - self.location) / self.spread
+
+
+def require_enough(texts: int) -> None:
+    """Raise `DataError` for fewer than `FEWEST` texts."""
+    if texts < FEWEST:
+        raise DataError(
+            f"{texts} different texts; expected at least {FEWEST} to see how the scores of unlike pairs lie"
+        )
 
 
 def fit_place(domains: Sequence[tuple[np.ndarray, float]]) -> float:

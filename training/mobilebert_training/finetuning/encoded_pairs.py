@@ -70,6 +70,17 @@ def predict_logits(
     return logits
 
 
+def sentence_vectors(
+    model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: Sequence[str], *, seq_len: int = 128
+) -> np.ndarray:
+    """Unit vectors (N, H) float32 of single texts."""
+    encoded = tokenizer.ids(texts, seq_len)
+    lengths = [len(ids) for ids, _ in encoded]
+    return predict(
+        model, lengths, collator(tokenizer, encoded), forward=lambda inputs: model(**inputs)[1]
+    ).numpy()
+
+
 def collator(
     tokenizer: PairTokenizer, rows: Sequence[tuple[list[int], list[int]]]
 ) -> Callable[[np.ndarray], dict[str, Tensor]]:

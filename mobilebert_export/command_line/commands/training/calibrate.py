@@ -6,14 +6,23 @@ from typing import Annotated
 from typer import Argument, Option
 
 from mobilebert_export.command_line import options as opt
+from mobilebert_export.command_line.input_texts import read_file
 from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
+from mobilebert_runtime.errors import OptionError
 
 
 def calibrate(
     model: Annotated[Path, opt.INPUT_FOLDER, Argument(help="Model directory of a matcher with two labels.")],
     data: Annotated[
-        Path, opt.INPUT_FOLDER, Option(help="Folder with dev.tsv and, for --debias, the biased train.tsv.")
-    ],
+        Path | None,
+        opt.INPUT_FOLDER,
+        Option(help="Folder with dev.tsv and, for --debias, the biased train.tsv."),
+    ] = None,
+    texts: Annotated[
+        Path | None,
+        opt.INPUT_FILE,
+        Option(help="Instead of --data: stored texts without labels, each of another meaning, one a line."),
+    ] = None,
     debias: Annotated[bool, Option("--debias", help="Also remove the length bias.")] = False,
     equal_recall: Annotated[
         bool,
@@ -29,6 +38,10 @@ def calibrate(
 ) -> None:
     """Fit temperature and threshold on dev.tsv, and write them to MODEL/matcher.json.
 
+    Without labels, --texts sets the threshold of an embedding matcher alone: a stored text and the nearest
+    other one are not the same, and the threshold lies as far above the scores of such pairs as it did in
+    the domains that the matcher was made on. A table's texts are its column "text", or --text-a.
+
     An embedding matcher, whose logits come from cosines, also gets an offset of the log-odds.
 
     With --debias development pairs are weighted so that length says nothing about the label, and what the
@@ -41,6 +54,25 @@ def calibrate(
     from mobilebert_export.terminal import Terminal
 
     names = ColumnNames(text_a, text_b, label, positive_label)
+    console = Terminal()
+    if texts is not None and data is None:
+        if any((text_b, label, positive_label)):
+            raise OptionError("--text-b, --label, --positive-label: name columns of --data, not of --texts")
+        stored = [str(text) for text in read_file(texts, 1, text_a, None)]
+        with Terminal(stderr=True).status(f"scoring the texts of {texts}"):
+            settings = library.calibrate(
+                model,
+                texts=stored,
+                debias=debias,
+                equal_recall=equal_recall,
+                positive=positive,
+                threads=threads,
+                force=force,
+            )
+        console.print(f"threshold {settings.threshold:.3f}")
+        return
+    if data is None or texts is not None:
+        raise OptionError("--data, --texts: give one of them")
     with (
         known_columns(data, names) as folder,
         Terminal(stderr=True).status(f"scoring the pairs of {data}/dev.tsv"),
@@ -54,7 +86,6 @@ def calibrate(
             threads=threads,
             force=force,
         )
-    console = Terminal()
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")
     if settings.length_shift:
         added = settings.length_shift["added"]
