@@ -124,7 +124,9 @@ def environment(**more):
     return os.environ | shared | more
 
 
-@pytest.mark.parametrize("shard", [False, True], ids=["replicated", "sharded"])
+@pytest.mark.parametrize(
+    "shard", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["replicated", "sharded"]
+)
 def test_two_processes_equal_one(alone, corpus, tmp_path, shard):
     script = (
         f"from tests.training.test_trainer import both; both({str(corpus)!r}, {str(tmp_path)!r}, {shard})"
@@ -191,6 +193,7 @@ def test_two_hosts_equal_one(alone, corpus, tmp_path, hosts):
     check_equal_to(alone, tmp_path)
 
 
+@pytest.mark.slow
 def test_pretrain_is_the_same_under_torchrun_and_accelerate_launch(tmp_path):
     """On a CPU `accelerate launch` starts several processes by MPI alone, so it is asked for one."""
     network = tmp_path / "network"
