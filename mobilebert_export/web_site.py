@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -146,12 +147,13 @@ def _listed(folder: Path, licence: str | None) -> dict[str, Any]:
 
 
 def _licence(origin: str) -> str:
-    """The licence that a shipped model's card begins with."""
-    from mobilebert_models import SHIPPED_MATCHERS, shipped_directory
-
-    if origin not in SHIPPED_MATCHERS:
+    """The licence that a shipped model's card begins with; its package, which needs torch, is not imported."""
+    package = find_spec("mobilebert_models")
+    places = list(package.submodule_search_locations or ()) if package else []
+    shipped = {folder.name: folder for place in places for folder in Path(place, "shipped").iterdir()}
+    if origin not in shipped:
         return UNKNOWN_LICENCE
-    card = (shipped_directory(origin) / "README.md").read_text(encoding="utf-8")
+    card = (shipped[origin] / "README.md").read_text(encoding="utf-8")
     found = re.search(r"^\*\*(.+?)\*\*", card, re.MULTILINE)
     return found[1].rstrip(".") if found else UNKNOWN_LICENCE
 

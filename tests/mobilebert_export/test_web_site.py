@@ -3,6 +3,8 @@
 import http.client
 import json
 import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -132,3 +134,16 @@ def test_the_built_page_comes_with_the_package():
     assert {"index.html", "app.js", "worker.js", "runtimes.json"} <= {
         file.name for file in SITE_FILES.iterdir()
     }
+
+
+def test_a_site_is_written_where_torch_is_not_installed(artefact, node_modules, tmp_path):
+    """The command belongs to the base installation."""
+    program = "mobilebert_export.command_line.program"
+    script = f"import sys; sys.modules['torch'] = None; from {program} import main; main()"
+    words = ["web", artefact, "--node-modules", node_modules, "--out", tmp_path / "site"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    [entry] = json.loads((tmp_path / "site" / LISTING).read_text())["models"]
+    assert entry["licence"] == "Apache-2.0"

@@ -33,7 +33,8 @@ def node():
 
     def run(script, *arguments, timeout=1800):
         done = subprocess.run(
-            [program, script, *map(str, arguments)],
+            # The program runs in web/; a path of the user's is relative to where the tests were started.
+            [program, script, *(str(one.resolve() if isinstance(one, Path) else one) for one in arguments)],
             cwd=WEB,
             capture_output=True,
             text=True,
