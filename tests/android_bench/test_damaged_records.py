@@ -9,6 +9,7 @@ import random
 import pytest
 
 from android_bench.gate.gate_report import gate_markdown
+from android_bench.gate.history import write_history
 from android_bench.gate.verdict import Side, gate
 from android_bench.measuring.latency import BenchError
 from tests.android_bench.test_gate import record
@@ -37,7 +38,7 @@ TEXTS = (b"", b"\xff", b"\x00", b"[" * 5000, b"{", b"1" * 400, b"1e400", b"null"
 
 def damaged(draw):
     """The bytes of a record's file in which one thing is changed, and the change."""
-    values = record(slowdown=1.0).to_json()
+    values = json.loads(json.dumps(record(slowdown=1.0).to_json()))
     if draw.random() < 0.3:
         content = json.dumps(values).encode()
         at = draw.randrange(len(content))
@@ -55,6 +56,8 @@ def damaged(draw):
 
 
 def run_cases(folder, seeds):
+    folder = folder / "records"
+    folder.mkdir()
     counts = {"refused": 0, "judged": 0}
     path = folder / "run.json"
     for seed in seeds:
@@ -66,6 +69,7 @@ def run_cases(folder, seeds):
             assert verdict.verdict != "pass"
             assert verdict.reasons
             gate_markdown(verdict)
+            write_history(folder, folder.parent / "page.html", force=True)
         except BenchError:
             counts["refused"] += 1
         except Exception as error:
