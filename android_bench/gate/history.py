@@ -57,12 +57,25 @@ def write_history(folder: Path, out: Path, *, force: bool = False) -> Path:
     files = sorted(folder.glob("*.json"))
     if not files:
         raise BenchError(f"{folder}: no records; `mobilebert bench ARTEFACT --out {folder}/NAME` writes one")
-    page = render([Record.read(file) for file in files])
+    page = render([_drawable(file) for file in files])
     out.parent.mkdir(parents=True, exist_ok=True)
     building = out.with_name(f".{os.getpid()}-{out.name}")
     building.write_text(page, encoding="utf-8")
     building.replace(out)
     return out
+
+
+def _drawable(file: Path) -> Record:
+    """A record whose every session and fact can be drawn; `BenchError` names the file of another."""
+    record = Record.read(file)
+    faults = [fault for session in record.comparison.sessions for fault in session.faults()]
+    try:
+        if not faults:
+            render([record])
+            return record
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        faults = [f"{type(error).__name__}: {error}"]
+    raise BenchError(f"{file}: is damaged ({faults[0]:.200}); delete it, or measure again")
 
 
 def collect(records: Sequence[Record]) -> dict[Series, list[Point]]:

@@ -70,6 +70,7 @@ class Record:
             not isinstance(data, Mapping)
             or data.get("format") != FORMAT
             or not isinstance(data.get("facts"), Mapping)
+            or not all(isinstance(one, Mapping) for one in data["facts"].values())
         ):
             raise BenchError("not a record of `mobilebert bench`; give the .json file it wrote")
         return cls(
