@@ -145,6 +145,7 @@ ODD = {
     "chat_template": "{{ messages }}",
     "transformers_version": "4.1.0",
     "directionality": "bidi",
+    "chunk_size_feed_forward": 1,
 }
 NUMBERS = 3, 0.25
 
