@@ -123,7 +123,7 @@ def test_a_class_name_that_no_runtime_reads_is_refused_before_the_work(name, tmp
     values = json.loads(path.read_text())
     values["id2label"]["2"] = name
     path.write_text(json.dumps(values))
-    with pytest.raises(ModelError, match="a class is called .*; give it a name of 1 to 200 printable"):
+    with pytest.raises(ModelError, match=r"a class is called .*; give it a name of 1 to 200 printable"):
         opened(load_model(str(folder)))
 
 
@@ -135,7 +135,7 @@ def test_an_artefact_that_answers_otherwise_fails_the_export(tmp_path):
         model.network.encoder.embeddings.word_embeddings.weight[300:].mul_(1.01)
     found = compare_from_text(library, opened(model))
     with pytest.raises(
-        VerificationError, match="differs from sentence-transformers .* a setting of the model"
+        VerificationError, match=r"differs from sentence-transformers .* a setting of the model"
     ):
         found.require_passed(folder)
 
