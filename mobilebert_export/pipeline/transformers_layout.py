@@ -12,7 +12,7 @@ before its inputs. What those tools cannot do stands in the way or is left to th
 - `last_hidden_state` of a network that returns one vector of a text is that vector at every token: the mean
   over tokens, and the first token, are the vector;
 - a length shift, and an order of a pair's texts, have no place: such artefacts are refused;
-- nobody corrects the spelling: texts are read as they are.
+- nobody corrects the spelling, or puts a prompt before a text: texts are read as they are.
 """
 
 from __future__ import annotations
@@ -92,6 +92,10 @@ def check_layout(card: ArtefactCard) -> None:
         why = "has a length shift, which these tools do not add; take it out of matcher.json"
     elif card.tokenizer.sort_texts:
         why = "sorts the texts of a pair, which these tools do not; leave --layout away"
+    elif card.tokenizer.truncation_side == "left":
+        why = "cuts the beginning of long texts, which these tools do not; leave --layout away"
+    elif card.embedding is not None and card.embedding.default_prompt is not None:
+        why = "puts a prompt before every text, which these tools do not; set default_prompt_name to null"
     if why:
         raise OptionError(f"--layout transformers: the artefact {why}")
 
@@ -244,8 +248,10 @@ def _special_tokens(artefact: Path, card: ArtefactCard) -> dict[str, str]:
 
 
 def _tokenizer_config(card: ArtefactCard, specials: Mapping[str, str]) -> dict[str, Any]:
-    # transformers.js feeds token types where the class is BERT's.
-    bert = card.tokenizer.kind == "wordpiece"
+    # transformers.js feeds token types where the class is BERT's, and transformers types of its own.
+    pair = card.tokenizer.template.pair
+    typed = pair is None or any(item.endswith(":1") for item in pair)
+    bert = card.tokenizer.kind == "wordpiece" and typed
     return {
         "tokenizer_class": "BertTokenizer" if bert else "PreTrainedTokenizerFast",
         "model_max_length": card.seq_len,

@@ -23,6 +23,7 @@ from mobilebert_runtime.artefact import ArtefactModel
 from mobilebert_runtime.card import CLASSIFICATION, MATCHING, QUESTION_ANSWERING, TOKEN_CLASSIFICATION
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.tokenizer import Pair
 
 if TYPE_CHECKING:
     from mobilebert_models import ModelTask
@@ -170,7 +171,8 @@ def artefact_answers(artefact: ArtefactModel, texts: Sequence[Text], prompt: str
     if isinstance(artefact, Embedder):
         return list(artefact.embed(cast("Sequence[str]", texts), prompt))
     if card.task == QUESTION_ANSWERING:
-        windows = [artefact.tokenizer.windows(*pair, card.seq_len, int(card.stride or 0)) for pair in texts]
+        pairs = cast("Sequence[Pair]", texts)
+        windows = [artefact.tokenizer.windows(a, b, card.seq_len, int(card.stride or 0)) for a, b in pairs]
         rows = artefact.run_rows([(one.ids, one.types) for found in windows for one in found])
         lengths = [len(one.ids) for found in windows for one in found]
         kept = iter([row[:length] for row, length in zip(rows, lengths, strict=True)])

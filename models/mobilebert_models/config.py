@@ -222,7 +222,14 @@ class EncoderConfig:
         }
         if model_type in _NO_TOKEN_TYPES:
             ours["type_vocab_size"] = 0
-        return cls(**(defaults | {k: v for k, v in values.items() if k in known} | ours))
+        config = cls(**(defaults | {k: v for k, v in values.items() if k in known} | ours))
+        inside = values.get("true_hidden_size", config.intra_bottleneck_size)
+        if config.is_bottleneck and inside != config.intra_bottleneck_size:
+            raise ModelError(
+                f"config: true_hidden_size is {inside!r}; only intra_bottleneck_size, "
+                f"{config.intra_bottleneck_size}, is supported"
+            )
+        return config
 
 
 # Prefixes of model_type in our own config.json files.

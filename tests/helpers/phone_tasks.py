@@ -19,7 +19,6 @@ from tests.helpers.phone_tokenizers import utf16
 from tests.helpers.texts import fuzzed_lines
 
 ROWS = 3_000
-PROMPTED = 400
 # Name: task, tokenizer, and what the card says otherwise.
 ARTEFACTS = {
     "matching": (MATCHING, "bert", {}),
@@ -145,9 +144,7 @@ def _vectors(model, seed):
     texts = _lines(seed)
     asked = {"vector": model.embed(texts)}
     if model.prompts:
-        texts = texts[:PROMPTED]
-        asked = {
-            "vector": model.embed(texts),
+        asked |= {
             "query": model.encode_query(texts),
             "document": model.encode_document(texts),
             "named": model.embed(texts, prompt="passage"),

@@ -1,18 +1,24 @@
 """Promise: an exported model answers as its own library, from text to answer, or is refused by name."""
 
+import json
+
 import pytest
+import torch
 
 from mobilebert_export.pipeline.artefact_folder import complete
 from mobilebert_export.pipeline.card import artefact_card
 from mobilebert_export.pipeline.loading import load_model
 from mobilebert_export.pipeline.targets import Target
 from mobilebert_export.verification.library_answers import Library, compare_from_text
+from mobilebert_export.verification.verify import VerificationError
+from mobilebert_models import find_directory
 from mobilebert_quantize.recipes import find_recipe
 from mobilebert_runtime.artefact import load
 from mobilebert_runtime.card import Bucket
-from mobilebert_runtime.errors import UserError
+from mobilebert_runtime.errors import ModelError, UserError
 from tests.helpers import settings_folders
-from tests.helpers.settings_answers import OPTIONS, SEQ_LEN, compared
+from tests.helpers.model_directories import embedder_directory, model_directory
+from tests.helpers.settings_answers import OPTIONS, SEQ_LEN, compared, opened
 
 # Words of which a refusal names one: what a setting is called where it stands.
 NAMES = ("include_prompt", "truncation_side", "strip_accents", "do_lower_case", "tokenize_chinese_chars")
@@ -88,3 +94,58 @@ def test_every_folder_is_exported_and_answers_as_its_library(start, target, tmp_
             continue
         library = Library.load(model.folder, model.directory, model.task)
         check(compare_from_text(library, artefact, (*settings_folders.WORDS, *"abcdefghijklm")), one)
+
+
+def change_words(folder, **numbers):
+    path = folder / "tokenizer.json"
+    data = json.loads(path.read_text())
+    data["model"]["vocab"] |= numbers
+    path.write_text(json.dumps(data))
+
+
+def test_ids_with_gaps_or_beyond_the_network_are_refused_before_the_work(tmp_path):
+    folder = model_directory(tmp_path / "model", "bert", "text-matching")
+    last = max(
+        json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"].items(), key=lambda one: one[1]
+    )
+    change_words(folder, **{last[0]: last[1] + 3})
+    with pytest.raises(ModelError, match=rf"no entry has the number {last[1]}, though one has {last[1] + 3}"):
+        load_model(str(folder))
+    change_words(folder, **{last[0]: 5000})
+    with pytest.raises(ModelError, match="the largest of number 5000, and the model has 608, from 0"):
+        load_model(str(folder))
+
+
+@pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 201])
+def test_a_class_name_that_no_runtime_reads_is_refused_before_the_work(name, tmp_path):
+    folder = model_directory(tmp_path / "model", "bert", "token-classification")
+    path = folder / "config.json"
+    values = json.loads(path.read_text())
+    values["id2label"]["2"] = name
+    path.write_text(json.dumps(values))
+    with pytest.raises(ModelError, match=r"a class is called .*; give it a name of 1 to 200 printable"):
+        opened(load_model(str(folder)))
+
+
+def test_an_artefact_that_answers_otherwise_fails_the_export(tmp_path):
+    folder = embedder_directory(tmp_path / "model", "bert")
+    model = load_model(str(folder))
+    library = Library.load(model.folder, model.directory, model.task)
+    with torch.no_grad():
+        model.network.encoder.embeddings.word_embeddings.weight[300:].mul_(1.01)
+    found = compare_from_text(library, opened(model))
+    with pytest.raises(
+        VerificationError, match=r"differs from sentence-transformers .* a setting of the model"
+    ):
+        found.require_passed(folder)
+
+
+@pytest.mark.slow
+def test_real_weights_answer_as_sentence_transformers():
+    folder = find_directory("minilm")
+    model = load_model("minilm")
+    assert model.longest == 256  # of sentence_bert_config.json; the network and the tokenizer take 512
+    library = Library.load(model.folder, model.directory, model.task)
+    found = compare_from_text(library, opened(model, 256), settings_folders.WORDS)
+    assert found.limit == 256
+    assert found.largest <= found.allowed, folder

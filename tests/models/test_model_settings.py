@@ -20,7 +20,7 @@ from mobilebert_models.loading.model_settings import (
 from mobilebert_runtime.errors import ModelError
 from tests.helpers.model_directories import TOKENIZERS, embedder_directory, model_directory
 from tests.helpers.settings_answers import OPTIONS, compared
-from tests.helpers.settings_folders import WORDS, change
+from tests.helpers.settings_folders import CLASSES, WORDS, change
 
 PAGE = Path(__file__).parents[2] / "docs" / "model-settings.md"
 PLACES = {"Pooling": "1_Pooling", "Dense": "2_Dense", "Normalize": "3_Normalize"}
@@ -145,6 +145,7 @@ ODD = {
     "chat_template": "{{ messages }}",
     "transformers_version": "4.1.0",
     "directionality": "bidi",
+    "chunk_size_feed_forward": 1,
 }
 NUMBERS = 3, 0.25
 
@@ -204,14 +205,45 @@ NETWORK = {
 }
 # Of networks and matchers that no library knows; their own tests have them.
 OURS = {"kronecker", "layer_sharing", "attention_mask_value", "sort_texts", "spelling"}
-SPECIALS = {"unk_token": "[MASK]", "sep_token": "[MASK]", "cls_token": "[MASK]"}
+# The same of keys whose effect hangs on other files: only that answers are the library's, whichever they are.
+TOKENIZER_VALUES = {
+    "bos_token": "moon",
+    "eos_token": "moon",
+    "unk_token": "[MASK]",
+    "mask_token": "moon",
+    "pad_token": "[MASK]",
+    "sep_token": "[MASK]",
+    "cls_token": "[MASK]",
+    "backend": "tokenizers",
+    "max_len": 9,
+    "keep_accents": True,
+    "trim_offsets": False,
+    "add_bos_token": True,
+    "add_eos_token": True,
+    "strip_accents": False,
+    "tokenize_chinese_chars": False,
+    "extra_special_tokens": ["moon"],
+    "model_specific_special_tokens": {"moon_token": "moon"},
+    "tokenizer_class": "PreTrainedTokenizerFast",
+}
+# Keys that tests of their own have.
+ELSEWHERE = {
+    "tests/models/test_tasks.py": (
+        *("in_features", "out_features", "bias", "activation_fn", "sentence_transformers"),
+        *("sbert_ce_default_activation_function", "id2label", "num_labels", "problem_type"),
+        *(key for _, key, _ in rows(APPLIED) if key.startswith("pooling_mode_")),
+    ),
+    "tests/helpers/settings_folders.py": ("similarity_fn_name",),
+    "tests/mobilebert_runtime/test_tokenizer_kinds.py": (
+        *("model", "normalizer", "pre_tokenizer", "post_processor", "added_tokens", "truncation"),
+    ),
+}
 ADDED = [{"content": "moon", "lstrip": False, "rstrip": False, "normalized": True, "single_word": False}]
 # File, model_type, task and change of applied keys, each of which changes the library's answers.
 CHANGES = [
     ("config.json", "bert", "text-classification", {"hidden_act": "relu"}),
     ("config.json", "bert", "text-classification", {"layer_norm_eps": 0.5}),
     ("config.json", "roberta", "text-classification", {"pad_token_id": 3}),
-    ("config.json", "bert", "text-classification", {"tokenizer_class": "BertTokenizer"}),
     (
         "tokenizer_config.json",
         "bert",
@@ -242,13 +274,12 @@ CHANGES = [
     ),
     *(
         (
-            file,
+            "tokenizer_config.json",
             "bert",
             "sentence-embedding",
-            {"tokenizer_class": "BertTokenizer", key: value} if file[0] == "t" else {key: value},
+            {"tokenizer_class": "BertTokenizer", key: "[MASK]"},
         )
-        for file in ("tokenizer_config.json", "special_tokens_map.json")
-        for key, value in SPECIALS.items()
+        for key in ("sep_token", "cls_token")
     ),
     ("special_tokens_map.json", "bert", "sentence-embedding", {"additional_special_tokens": ["moon", "Ada"]}),
     ("sentence_bert_config.json", "bert", "sentence-embedding", {"max_seq_length": 9}),
@@ -267,6 +298,27 @@ CHANGES = [
         {"activation_function": "torch.nn.modules.linear.Identity"},
     ),
 ]
+
+
+def test_every_applied_setting_has_a_test():
+    tested = {key for _, _, _, values in CHANGES for key in values} | TOKENIZER_VALUES.keys()
+    tested |= {key for keys in ELSEWHERE.values() for key in keys}
+    assert {key for _, key, _ in rows(APPLIED)} - NETWORK - OURS <= tested
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "special_tokens_map.json"])
+@pytest.mark.parametrize("key", TOKENIZER_VALUES)
+def test_a_setting_of_a_tokenizer_is_the_librarys(key, file, kind, tmp_path):
+    folder = directory(tmp_path / "model", kind, "sentence-embedding")
+    change(folder / "tokenizer_config.json", tokenizer_class=CLASSES[kind])
+    change(folder / file, **{key: TOKENIZER_VALUES[key]})
+    found = compared(folder, "sentence-embedding", WORDS)
+    if isinstance(found, str):
+        assert "tokenizer" in found
+    else:
+        assert found.largest <= found.allowed
 
 
 def directory(folder, kind, task):

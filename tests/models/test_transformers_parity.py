@@ -59,6 +59,17 @@ def test_a_published_model_loads_as_the_same_function_and_goes_back(kind, head, 
     assert {name: getattr(kept, name) for name in ARCHITECTURES[kind]} == ARCHITECTURES[kind]
 
 
+@pytest.mark.parametrize("kind", ["roberta", "xlm-roberta", "mpnet", "bert"])
+def test_a_token_of_padding_inside_a_text_counts_as_there(kind, tmp_path):
+    theirs = published(kind, "ForTokenClassification", seed=3)
+    theirs.save_pretrained(tmp_path)
+    batch = padded_batch(theirs.config, seed=4)
+    batch["input_ids"][:2, 4:9:2] = theirs.config.pad_token_id  # the mask says that they are read
+    expected = real(theirs_of(theirs, batch, "ForTokenClassification"))
+    ours = real(ours_of(load_pretrained(tmp_path), batch))
+    assert relative_difference(ours, expected) < 1e-5
+
+
 @pytest.mark.parametrize("kind", ["roberta", "mpnet"])
 def test_rows_that_are_not_read_may_be_left_out_of_the_last_layer(kind, tmp_path):
     theirs = published(kind, "ForSequenceClassification", seed=3)
