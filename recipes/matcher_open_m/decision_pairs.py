@@ -30,12 +30,11 @@ NEAR = 10  # near texts of another intent from which one is drawn
 
 @dataclass(frozen=True)
 class DomainPair:
-    """A pair with its label: 1 the same, 0 not; `topic` is what the first text means, where that is known."""
+    """A pair with its label: 1 the same, 0 not."""
 
     domain: str
     label: int
     texts: Pair
-    topic: str = ""
 
 
 def training_pairs(
@@ -134,4 +133,4 @@ def near_intents(
             other = int(np.where(own, similarity, -2).argmax())
         else:
             other = int(draw.choice(np.argsort(np.where(own, -2, similarity))[-NEAR:].tolist()))
-        yield DomainPair(domain, k % 2, (texts[place], texts[other]), found[place]["intent"])
+        yield DomainPair(domain, k % 2, (texts[place], texts[other]))

@@ -1,19 +1,12 @@
-"""Where thresholds lie: of equal error over domains, and of a domain of which only unlike pairs are known."""
+"""The threshold of equal error over domains, and what it is worth in a domain that it was not fitted on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mobilebert_matching.evaluation.metrics import auc
-from mobilebert_matching.evaluation.unlabelled_calibration import UnlikeScores, fit_place, nearest_others
-from mobilebert_runtime.tokenizer import Pair
-from recipes.matcher_open_m.decision_pairs import DomainPair
-
-Decide = Callable[[Sequence[Pair]], np.ndarray]
-DRAWS = 6  # of one utterance an intent
 
 
 def by_domain(scores: np.ndarray, labels: np.ndarray, domains: np.ndarray) -> dict[str, Any]:
@@ -58,66 +51,3 @@ def best_accuracy(scores: np.ndarray, labels: np.ndarray) -> float:
         - np.concatenate([[0], np.cumsum(1 - truth)])
     )
     return float(right.max() / len(labels))
-
-
-def stored_texts(pairs: Sequence[DomainPair], draws: int = DRAWS) -> dict[str, list[list[str]]]:
-    """What somebody might store of each domain: texts of which each means something else.
-
-    Of intents that is one utterance of each, several times over; elsewhere the first texts of the pairs.
-    """
-    found: dict[str, list[list[str]]] = {}
-    for domain in dict.fromkeys(pair.domain for pair in pairs):
-        own = [pair for pair in pairs if pair.domain == domain]
-        by_topic: dict[str, list[str]] = {}
-        for pair in own:
-            by_topic.setdefault(pair.topic or pair.texts[0], []).append(pair.texts[0])
-        count = draws if own[0].topic else 1
-        found[domain] = [[texts[k % len(texts)] for texts in by_topic.values()] for k in range(count)]
-    return found
-
-
-def unlike_scores(
-    stored: Sequence[Sequence[str]], embed: Callable[[Sequence[str]], np.ndarray], decide: Decide
-) -> np.ndarray:
-    """Logits of each stored text and the nearest other one.
-
-    Args:
-        stored: sets of texts.
-        embed: texts → unit vectors.
-        decide: pairs of texts → logits.
-    """
-    pairs = [(texts[a], texts[b]) for texts in stored for a, b in nearest_others(embed(texts)).tolist()]
-    return decide(pairs)
-
-
-def places(
-    scores: np.ndarray, labels: np.ndarray, domains: np.ndarray, unlike: Mapping[str, np.ndarray]
-) -> tuple[float, dict[str, Any]]:
-    """The place of thresholds over all domains, and what the others' place is worth in each.
-
-    Args:
-        scores: (N,) logits.
-        labels: (N,) 0 or 1.
-        domains: (N,) names.
-        unlike: of each domain the logits of its stored texts' pairs.
-
-    Returns:
-        The place, and by domain its own place and the accuracy at the place of the others.
-    """
-    known = {d: (unlike[d], equal_error(*_of(d, scores, labels, domains))) for d in unlike}
-    record = {}
-    for domain, (own, threshold) in known.items():
-        place = fit_place([pair for other, pair in known.items() if other != domain])
-        one = domains == domain
-        same = scores[one] >= UnlikeScores.of(own).at(place)
-        record[domain] = {
-            "place": round(UnlikeScores.of(own).place_of(threshold), 3),
-            "accuracy": round(float((same == labels[one]).mean()), 4),
-        }
-    return fit_place(list(known.values())), record
-
-
-def _of(domain: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The part of one domain; the last of the arrays names it."""
-    own = arrays[-1] == domain
-    return tuple(array[own] for array in arrays)

@@ -23,9 +23,9 @@ from recipes.matcher_open_m.natural_pairs import DIFFERENT, SAME, natural_pairs
 from recipes.matcher_open_m.near import neighbours
 from recipes.matcher_open_m.pool import Pool, write_pool
 from recipes.matcher_open_m.start import warm_start
-from recipes.matcher_open_m.thresholds import best_accuracy, by_domain, equal_error, places, stored_texts
+from recipes.matcher_open_m.thresholds import best_accuracy, by_domain, equal_error
 from recipes.matcher_open_m.train import Settings, Training, input_hash, rate_factor
-from recipes.matcher_open_m.train_decision import mined_pairs, to_examples
+from recipes.matcher_open_m.train_decision import drawn_labels, mined_pairs, to_examples
 from recipes.matcher_open_m.training_rules import CHANGED, KEPT
 from recipes.matcher_open_m.watch import agreement
 from tests.helpers.networks import spread
@@ -289,27 +289,10 @@ def test_domains_and_their_labels_count_alike_and_near_texts_as_much_as_all_of_t
     assert read[found.places[350][1]] == "by 0"
 
 
-def test_a_domains_stored_texts_give_it_a_threshold_at_the_place_of_the_others():
-    pairs = [DomainPair("intents", k % 2, (f"say {k}", f"tell {k}"), f"topic {k % 7}") for k in range(42)]
-    pairs += [DomainPair("mnli", k % 2, (f"premise {k // 2}", f"it follows {k}")) for k in range(20)]
-    stored = stored_texts(pairs, 3)
-    assert [len(texts) for texts in stored["intents"]] == [7, 7, 7]
-    assert stored["intents"][0] != stored["intents"][1]
-    assert stored["mnli"] == [[f"premise {k}" for k in range(10)]]
-    draw = np.random.default_rng(0)
-    scores, labels, domains = [], [], []
-    unlike = {}
-    for domain, location, width in (("a", -4.0, 1.0), ("b", 0.0, 2.0), ("c", 3.0, 0.5)):
-        unlike[domain] = draw.normal(location, width, 2000)
-        scores += [draw.normal(location, width, 2000), draw.normal(location + 4 * width, width, 2000)]
-        labels += [np.zeros(2000), np.ones(2000)]
-        domains += [domain] * 4000
-    given = np.concatenate(scores), np.concatenate(labels), np.array(domains)
-    place, found = places(*given, unlike)
-    assert place == pytest.approx(2, abs=0.15)
-    assert min(values["accuracy"] for values in found.values()) > 0.97
-    # Thresholds of the others, without stored texts, are of no use there.
-    assert min(values["accuracy"] for values in by_domain(*given).values()) < 0.6
+def test_labels_are_drawn_as_often_as_their_log_odds_say():
+    drawn = drawn_labels(np.repeat([-2.0, 0.0, 1.0], 1000), draws=4).reshape(4, 3, 1000)
+    np.testing.assert_allclose(drawn.mean((0, 2)), [0.119, 0.5, 0.731], atol=0.03)
+    assert not np.array_equal(drawn[0], drawn[1])
 
 
 def test_a_misspelt_pair_is_the_same_only_beside_its_own_text():
