@@ -237,8 +237,8 @@ def test_rules_of_training_change_what_is_said_or_keep_it():
         "The report is already complete in this form.",
         "The men stood near the public fountain.",
         "They could not find the harbour.",
-        "Oranges grow in Spain and Italy all year.",
-        "Over 12,500 people live in the district.",
+        "Oranges grow in Spain and Italy.",
+        "Some 12,500 bees live there.",
         "We shall choose a shop that is quiet.",
         "please send the parcel tomorrow",
     ]
