@@ -218,6 +218,7 @@ def calibrate(
     data: str | Path | None = None,
     *,
     texts: Sequence[str] | None = None,
+    false_matches: float | None = None,
     debias: bool = False,
     equal_recall: bool = False,
     positive: str | None = None,
@@ -232,6 +233,7 @@ def calibrate(
         model: directory of a matcher with two labels.
         data: folder with dev.tsv and, for `debias`, the biased train.tsv.
         texts: instead of `data`, stored texts of which each means something else.
+        false_matches: with `texts`, the share of them that may be taken for the nearest other one.
         debias: fit for pairs whose difference in length says nothing of the label.
         equal_recall: with `debias`: find as many matches at equal and at unequal lengths.
         positive: class that means a match, where the model's class names do not say so.
@@ -255,6 +257,8 @@ def calibrate(
     model = Path(model)
     if (data is None) == (texts is None):
         raise OptionError("--data, --texts: give one of them")
+    if (texts is None) != (false_matches is None):
+        raise OptionError("--texts, --false-matches: give both, or neither")
     if texts is not None and debias:
         raise OptionError("--debias: needs labelled pairs; give --data instead of --texts")
     if equal_recall and not debias:
@@ -266,8 +270,8 @@ def calibrate(
             f"{model}: has {network.num_labels} labels; this fits matchers of two"
         )
     given = mobilebert_models.MatcherSettings.load(model, positive)
-    if texts is not None:
-        return _calibrate_without_labels(model, network, tokenizer, given, texts, force=force)
+    if texts is not None and false_matches is not None:
+        return _calibrate_without_labels(model, network, tokenizer, given, texts, false_matches, force=force)
     data = Path(str(data))
     dev = read_split(data, "dev")
     require_two_classes(dev.labels, f"{data}/dev.tsv")
@@ -288,17 +292,16 @@ def _calibrate_without_labels(
     tokenizer: PairTokenizer,
     given: MatcherSettings,
     texts: Sequence[str],
+    false_matches: float,
     *,
     force: bool,
 ) -> MatcherSettings:
     """Set the threshold of a matcher by the scores of each text and the nearest other one.
 
     Raises:
-        ModelError: the matcher gives no vectors, or does not say where its threshold lies.
+        ModelError: the matcher gives no vectors.
         DataError: too few texts.
     """
-    from scipy.special import logit
-
     import mobilebert_models
     from mobilebert_matching.evaluation.score_calibration import probabilities
     from mobilebert_matching.evaluation.unlabelled_calibration import (
@@ -313,18 +316,13 @@ def _calibrate_without_labels(
         raise mobilebert_models.ModelError(
             f"{model}: gives no vectors of texts; give --data with labelled pairs"
         )
-    if given.unlike_place is None:
-        raise mobilebert_models.ModelError(
-            f"{model}/matcher.json: has no unlike_place, by which --texts sets a threshold; give --data"
-        )
     different = list(dict.fromkeys(texts))
-    require_enough(len(different))
+    require_enough(len(different), false_matches)
     with replacing(model / "matcher.json", force=force) as partial:
         places = nearest_others(sentence_vectors(network, tokenizer, different))
         pairs = [(different[a], different[b]) for a, b in places]
         scores = probabilities(predict_logits(network, tokenizer, pairs), given, pairs)
-        threshold = threshold_without_labels(logit(scores.clip(1e-12, 1 - 1e-12)), given.unlike_place)
-        settings = replace(given, threshold=threshold)
+        settings = replace(given, threshold=threshold_without_labels(scores, false_matches))
         settings.write(partial)
     return settings
 

@@ -7,7 +7,7 @@ sentences, intents, entailment, misspellings.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,11 @@ from recipes.general_matchers.edits import edited
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.texts import held_out_intents, rows
+from recipes.matcher_open_m.natural_pairs import natural_pairs
+from recipes.matcher_open_m.training_rules import CHANGED, KEPT
 
 Embed = Callable[[Sequence[str]], np.ndarray]
+CLINC, HWU = "intents/clinc150/train.tsv", "intents/hwu64/train.tsv"
 KEPT_BACK = 5  # one MNLI pair in so many is for choices
 LONG = 4  # letters of a word that is replaced
 NEAR = 10  # near texts of another intent from which one is drawn
@@ -49,9 +52,12 @@ def training_pairs(
     """
     draw = generator(f"{seed} pairs")
     found = [DomainPair("edits", pair.label, (pair.left, pair.right)) for pair in edited(texts, each, seed)]
+    ruled = natural_pairs(texts, 4 * each, seed, CHANGED, KEPT)
+    found += [DomainPair("rules", pair.label, (pair.left, pair.right)) for pair in ruled]
     found += other_words(texts, each, draw)
     found += misspelt(texts, Misspeller(data / MISSPELLINGS), others, draw)
-    found += near_intents(data, embed, others, held_out=False, draw=draw)
+    found += near_intents(data / CLINC, "intents", embed, others, draw, out=held_out_intents(data))
+    found += near_intents(data / HWU, "commands", embed, others, draw)
     found += [pair for k, pair in enumerate(entailment(data)) if k % KEPT_BACK]
     return found
 
@@ -60,7 +66,8 @@ def development_pairs(data: Path, embed: Embed, count: int, seed: int) -> list[D
     """Pairs for choices: of held-out intents, and the MNLI pairs that are kept back."""
     draw = generator(f"{seed} development")
     found = [pair for k, pair in enumerate(entailment(data)) if not k % KEPT_BACK]
-    return found + list(near_intents(data, embed, count, held_out=True, draw=draw))
+    only = held_out_intents(data)
+    return found + list(near_intents(data / CLINC, "intents", embed, count, draw, only=only))
 
 
 def entailment(data: Path) -> Iterator[DomainPair]:
@@ -91,14 +98,31 @@ def misspelt(
 
 
 def near_intents(
-    data: Path, embed: Embed, count: int, *, held_out: bool, draw: random.Random
+    path: Path,
+    domain: str,
+    embed: Embed,
+    count: int,
+    draw: random.Random,
+    *,
+    only: Collection[str] | None = None,
+    out: Collection[str] = (),
 ) -> Iterator[DomainPair]:
     """Utterances beside a near one of another intent (0), and beside the nearest of their own (1).
 
     Two utterances of an intent are not always the same, but the nearest of a hundred nearly is.
+
+    Args:
+        path: file of intents and texts.
+        domain: of the pairs.
+        embed: texts → unit vectors.
+        count: pairs at most.
+        draw: of the utterances.
+        only: intents that are read; None: all.
+        out: intents that are not.
     """
-    out = set(held_out_intents(data))
-    found = [r for r in rows(data / "intents/clinc150/train.tsv") if (r["intent"] in out) == held_out]
+    found = [
+        row for row in rows(path) if (only is None or row["intent"] in only) and row["intent"] not in out
+    ]
     texts, intents = [row["text"] for row in found], np.array([row["intent"] for row in found])
     vectors = embed(texts)
     for k, place in enumerate(draw.sample(range(len(texts)), min(count, len(texts)))):
@@ -109,4 +133,4 @@ def near_intents(
             other = int(np.where(own, similarity, -2).argmax())
         else:
             other = int(draw.choice(np.argsort(np.where(own, -2, similarity))[-NEAR:].tolist()))
-        yield DomainPair("intents", k % 2, (texts[place], texts[other]))
+        yield DomainPair(domain, k % 2, (texts[place], texts[other]))

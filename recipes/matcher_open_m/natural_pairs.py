@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -46,7 +46,7 @@ class NaturalPair:
     right: str
 
 
-def _swaps(*pairs: str) -> Rule:
+def swaps(*pairs: str) -> Rule:
     """One word or phrase of `a/b` in the place of the other, of `a>b` the second in the place of the first.
 
     A text with two such places is passed by.
@@ -73,7 +73,7 @@ def _swaps(*pairs: str) -> Rule:
     return rule
 
 
-def _replaced(pattern: str, new: Callable[[re.Match[str], random.Random], str | None]) -> Rule:
+def replaced(pattern: str, new: Callable[[re.Match[str], random.Random], str | None]) -> Rule:
     """The first match of a pattern in the form that `new` gives it."""
     found = re.compile(pattern)
 
@@ -121,43 +121,43 @@ _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 _NAME = r"[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,})?"
 
 DIFFERENT: dict[str, tuple[Rule, ...]] = {
-    "number": (_replaced(r"(?<![\w.,-])\d{2,5}(?![\w.,%-])", _other_digit),),
+    "number": (replaced(r"(?<![\w.,-])\d{2,5}(?![\w.,%-])", _other_digit),),
     "date": (
-        _replaced(rf"\b(?:{_MONTHS.replace(' ', '|')})\b(?= \d)", _another(_MONTHS)),
-        _replaced(rf"\b(?:{_DAYS.replace(' ', '|')})\b", _another(_DAYS)),
-        _swaps("yesterday/tomorrow", "last week/next week", "last month/next month", "last year/next year"),
+        replaced(rf"\b(?:{_MONTHS.replace(' ', '|')})\b(?= \d)", _another(_MONTHS)),
+        replaced(rf"\b(?:{_DAYS.replace(' ', '|')})\b", _another(_DAYS)),
+        swaps("yesterday/tomorrow", "last week/next week", "last month/next month", "last year/next year"),
     ),
     "unit": (
-        _replaced(r"(?<![\w.])(\d(?:\.\d)?)( ?(?:%|percent|kg|km|mg|GB|MB|cm|mm))(?!\w)", _factor_of_ten),
-        _swaps("kilometres/miles", "kilometers/feet", "pounds/grams", "hours/minutes", "days/weeks"),
-        _replaced(r"(?<=\d) ?(?:am|pm)\b", lambda m, _: m.group().translate(str.maketrans("ap", "pa"))),
+        replaced(r"(?<![\w.])(\d(?:\.\d)?)( ?(?:%|percent|kg|km|mg|GB|MB|cm|mm))(?!\w)", _factor_of_ten),
+        swaps("kilometres/miles", "kilometers/feet", "pounds/grams", "hours/minutes", "days/weeks"),
+        replaced(r"(?<=\d) ?(?:am|pm)\b", lambda m, _: m.group().translate(str.maketrans("ap", "pa"))),
     ),
     "code": (
-        _replaced(r"\b(?=[A-Z0-9-]*\d)[A-Z]{1,5}-?\d{1,5}\b", _other_digit),
-        _replaced(r"(?<=version )\d+(?:\.\d+)+|\b\d+\.\d+\.\d+\b", _other_digit),
+        replaced(r"\b(?=[A-Z0-9-]*\d)[A-Z]{1,5}-?\d{1,5}\b", _other_digit),
+        replaced(r"(?<=version )\d+(?:\.\d+)+|\b\d+\.\d+\.\d+\b", _other_digit),
     ),
     "name": (
-        _replaced(
+        replaced(
             r"(?<=[a-z] )([A-Z][a-z]{2,}) ([A-Z][a-z]{2,})\b(?! [A-Z])",
             lambda m, draw: f"{m[1]} {draw.choice([n for n in _SURNAMES if n != m[2]])}",
         ),
     ),
     "roles": (
-        _replaced(
+        replaced(
             rf"\b({_NAME}) (defeated|succeeded|taught|killed|beat|paid|followed|invited) ({_NAME})\b",
             _other_case,
         ),
-        _replaced(
+        replaced(
             rf"\bfrom ({_NAME}|the \w+) (to) ({_NAME}|the \w+)\b", lambda m, _: f"from {m[3]} to {m[1]}"
         ),
-        _replaced(rf"\b({_NAME}) ((?:is|was) (?:\w+er|more \w+) than) ({_NAME})\b", _other_case),
+        replaced(rf"\b({_NAME}) ((?:is|was) (?:\w+er|more \w+) than) ({_NAME})\b", _other_case),
     ),
     "negation": (
-        _swaps("with/without", "always/never", "still/no longer", "able to/unable to", "possible/impossible"),
-        _swaps("everyone/no one", "everything/nothing", "often/rarely", "agreed to/refused to"),
+        swaps("with/without", "always/never", "still/no longer", "able to/unable to", "possible/impossible"),
+        swaps("everyone/no one", "everything/nothing", "often/rarely", "agreed to/refused to"),
     ),
     "antonym": (
-        _swaps(
+        swaps(
             *("increase/decrease", "increased/decreased", "open/close", "enable/disable", "add/remove"),
             *("first/last", "north/south", "northern/southern", "east/west", "eastern/western", "hot/cold"),
             *("buy/sell", "largest/smallest", "large/small", "high/low", "higher/lower", "early/late"),
@@ -169,16 +169,16 @@ DIFFERENT: dict[str, tuple[Rule, ...]] = {
 
 SAME: dict[str, tuple[Rule, ...]] = {
     "contraction": (
-        _swaps("do not/don't", "does not/doesn't", "did not/didn't", "is not/isn't", "was not/wasn't"),
-        _swaps("i am/I'm", "i would/I'd", "cannot/can't", "will not/won't", "it is/it's", "we are/we're"),
+        swaps("do not/don't", "does not/doesn't", "did not/didn't", "is not/isn't", "was not/wasn't"),
+        swaps("i am/I'm", "i would/I'd", "cannot/can't", "will not/won't", "it is/it's", "we are/we're"),
     ),
     "function": (
-        _swaps("because of/due to", "in order to>to", "for example/for instance", "as well as/and also"),
-        _swaps("approximately>about", "however/nevertheless", "nearly/almost", "whereas>while"),
-        _swaps("although/even though", "a lot of>many", "until/till", "perhaps/maybe", "among/amongst"),
+        swaps("because of/due to", "in order to>to", "for example/for instance", "as well as/and also"),
+        swaps("approximately>about", "however/nevertheless", "nearly/almost", "whereas>while"),
+        swaps("although/even though", "a lot of>many", "until/till", "perhaps/maybe", "among/amongst"),
     ),
     "synonym": (
-        _swaps(
+        swaps(
             *("buy/purchase", "help/assist", "begin/start", "began/started", "big/large", "film/movie"),
             *("show/display", "fix/repair", "doctor/physician", "car/automobile", "rapidly/quickly"),
             *("received/got", "located/situated", "famous/well-known", "mainly/mostly", "required/needed"),
@@ -186,52 +186,60 @@ SAME: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "request": (
-        _replaced(r"^(?:I want to|I need to) ", _always("I would like to ")),
-        _replaced(r"^(?:Can|Could) you (?:please )?", _always("Would you please ")),
-        _replaced(r"^[Hh]ow (?:do|can) I ", _always("What do I have to do to ")),
-        _replaced(r"^[Hh]ow to ", _always("What is the way to ")),
-        _replaced(r"^(?:Find|Show) me ", _always("I am looking for ")),
+        replaced(r"^(?:I want to|I need to) ", _always("I would like to ")),
+        replaced(r"^(?:Can|Could) you (?:please )?", _always("Would you please ")),
+        replaced(r"^[Hh]ow (?:do|can) I ", _always("What do I have to do to ")),
+        replaced(r"^[Hh]ow to ", _always("What is the way to ")),
+        replaced(r"^(?:Find|Show) me ", _always("I am looking for ")),
     ),
     "number word": (
-        _swaps("two>2", "three>3", "four>4", "five>5", "six>6", "seven>7", "eight>8", "nine>9", "ten>10"),
-        _replaced(r"(?<=\d)%", _always(" percent")),
-        _replaced(r"(?<=\d) percent\b", _always("%")),
+        swaps("two>2", "three>3", "four>4", "five>5", "six>6", "seven>7", "eight>8", "nine>9", "ten>10"),
+        replaced(r"(?<=\d)%", _always(" percent")),
+        replaced(r"(?<=\d) percent\b", _always("%")),
     ),
     "passive": (
-        _replaced(
+        replaced(
             rf"^({_NAME}|The \w+) (?:was|were) (founded|designed|discovered|created|directed|invented|"
             rf"introduced|produced|published|edited|composed|opened|destroyed) by ({_NAME})(?=[.]| in )",
             lambda m, _: f"{m[3]} {m[2]} {m[1][0].lower() + m[1][1:] if m[1].startswith('The ') else m[1]}",
         ),
     ),
     "clause": (
-        _replaced(
+        replaced(
             r"^(When|If|Because|Although|After|Before|While) ([^,]{8,70}), ([A-Za-z][^,;]{12,})([.])$",
             lambda m, _: f"{m[3][0].upper() + m[3][1:]} {m[1].lower()} {m[2]}{m[4]}",
         ),
     ),
     "spelling": (
-        _swaps("colour/color", "centre/center", "favourite/favorite", "organise/organize", "theatre/theater"),
-        _swaps(
+        swaps("colour/color", "centre/center", "favourite/favorite", "organise/organize", "theatre/theater"),
+        swaps(
             "behaviour/behavior", "defence/defense", "travelling/traveling", "programme/program", "grey/gray"
         ),
-        _swaps("honour/honor", "labour/labor", "harbour/harbor", "realise/realize", "recognised/recognized"),
+        swaps("honour/honor", "labour/labor", "harbour/harbor", "realise/realize", "recognised/recognized"),
     ),
 }
 
 
-def natural_pairs(texts: Sequence[str], each: int, seed: int) -> Iterator[NaturalPair]:
+def natural_pairs(
+    texts: Sequence[str],
+    each: int,
+    seed: int,
+    different: Mapping[str, tuple[Rule, ...]] = DIFFERENT,
+    same: Mapping[str, tuple[Rule, ...]] = SAME,
+) -> Iterator[NaturalPair]:
     """Up to `each` minimal pairs and `each` paraphrases of `texts`, as many of every kind as there are.
 
     Args:
         texts: sentences, each of which is used at most once.
         each: pairs of each label.
         seed: of the draw.
+        different: rules by kind that change what is said.
+        same: rules by kind that do not.
     """
     draw = generator(seed)
     shuffled = draw.sample(list(texts), len(texts))
     used: set[int] = set()
-    for label, kinds in ((0, DIFFERENT), (1, SAME)):
+    for label, kinds in ((0, different), (1, same)):
         ends = [each * (k + 1) // len(kinds) for k in range(len(kinds))]
         for (kind, rules), start, end in zip(kinds.items(), [0, *ends], ends, strict=False):
             yield from _of_kind(kind, label, rules, shuffled, used, end - start, draw)

@@ -52,9 +52,10 @@ def test_float_onnx_of_a_mobilebert_trunk_gives_the_networks_logits_and_vectors(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("head", ["embedding_matcher", "learned_matcher"])
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
-def test_float_export_gives_the_networks_logits_and_vectors(target, tmp_path: Path) -> None:
-    model, path = matcher(), tmp_path / f"model.{target}"
+def test_float_export_gives_the_networks_logits_and_vectors(target, head, tmp_path: Path) -> None:
+    model, path = matcher(head=head), tmp_path / f"model.{target}"
     if target == "tflite":
         buckets = (Bucket(32, "seq_32"), Bucket(40, "seq_40"))
         write_float_tflite(model, path, buckets, outputs=OUTPUTS)

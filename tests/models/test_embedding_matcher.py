@@ -59,9 +59,9 @@ MOBILEBERT = EncoderConfig(
 CLS, SEP = 2, 3
 
 
-def matcher(config: EncoderConfig = CONFIG) -> EmbeddingMatcher:
+def matcher(config: EncoderConfig = CONFIG, head: str = "embedding_matcher") -> EmbeddingMatcher:
     torch.manual_seed(3)
-    model = build(config, "embedding_matcher", seed=1)
+    model = build(config, head, seed=1)
     assert isinstance(model, EmbeddingMatcher)
     # Far from the small first weights, whose states are alike; without norms states grow with every layer.
     far = 0.3 if config.normalization_type == "layer_norm" else 0.08

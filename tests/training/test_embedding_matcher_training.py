@@ -128,10 +128,10 @@ def refused(capfd, *arguments):
 
 
 def test_calibrate_sets_a_threshold_by_stored_texts_without_labels(folder, model):
-    given = MatcherSettings(temperature=0.8, unlike_place=1.5)
+    given = MatcherSettings(temperature=0.8)
     given.save(model)
     path, found = stored_texts(folder, 80)
-    run("calibrate", model, "--texts", path, "--force", "--threads", 1)
+    run("calibrate", model, "--texts", path, "--false-matches", 0.1, "--force", "--threads", 1)
     settings = MatcherSettings.load(model)
     assert settings == replace(given, threshold=settings.threshold)
     network = load_pair_network(model)
@@ -139,9 +139,8 @@ def test_calibrate_sets_a_threshold_by_stored_texts_without_labels(folder, model
     np.fill_diagonal(similarity := vectors @ vectors.T, -2)
     pairs = [(text, found[other]) for text, other in zip(found, similarity.argmax(1), strict=True)]
     logits = load_matcher(model).predict(pairs)
-    odds = (logits[:, 1] - logits[:, 0]) / 0.8
-    spread = 1.4826 * np.median(np.abs(odds - np.median(odds)))
-    assert settings.threshold == pytest.approx(expit(np.median(odds) + 1.5 * spread), abs=1e-3)
+    scores = np.sort(expit((logits[:, 1] - logits[:, 0]) / 0.8))[::-1]
+    assert settings.threshold == pytest.approx(scores[len(found) // 10], abs=1e-4)
 
 
 def packed_ids(model, text):
@@ -151,26 +150,27 @@ def packed_ids(model, text):
 def test_calibrate_without_labels_refuses_what_gives_no_threshold(folder, model, capfd):
     path, found = stored_texts(folder, 80)
     before = (model / "matcher.json").read_bytes()
-    said = refused(capfd, "calibrate", model, "--texts", path, "--force")
-    assert "matcher.json: has no unlike_place" in said
-    assert "give one of them" in refused(capfd, "calibrate", model, "--force")
-    both = ("--texts", path, "--data", folder)
-    assert "give one of them" in refused(capfd, "calibrate", model, *both, "--force")
-    assert "--debias: needs labelled pairs" in refused(
-        capfd, "calibrate", model, *both[:2], "--debias", "--force"
-    )
-    named = refused(capfd, "calibrate", model, *both[:2], "--label", "same", "--force")
-    assert "name columns of --data" in named
-    assert (model / "matcher.json").read_bytes() == before
-    MatcherSettings(unlike_place=1.5).save(model)
+
+    def said(*options):
+        return refused(capfd, "calibrate", model, *options, "--force")
+
+    texts_, share = ("--texts", path), ("--false-matches", 0.02)
+    assert "--data, --texts: give one of them" in said()
+    assert "--data, --texts: give one of them" in said(*texts_, *share, "--data", folder)
+    assert "--texts, --false-matches: give both" in said(*texts_)
+    assert "--texts, --false-matches: give both" in said("--data", folder, *share)
+    assert "--debias: needs labelled pairs" in said(*texts_, *share, "--debias")
+    assert "name columns of --data" in said(*texts_, *share, "--label", "same")
+    assert "--false-matches 0.9: expected more than" in said(*texts_, "--false-matches", 0.9)
     path.write_text("\n".join(found[:20] * 3) + "\n")
-    said = refused(capfd, "calibrate", model, "--texts", path, "--force")
-    assert "20 different texts; expected at least 30" in said
+    assert "20 different texts; expected at least 50" in said(*texts_, *share)
+    assert (model / "matcher.json").read_bytes() == before
 
 
 def test_a_classifier_without_vectors_is_not_calibrated_by_texts(folder, capfd):
     path, _ = stored_texts(folder, 40)
-    said = refused(capfd, "calibrate", small_matcher.model_directory(), "--texts", path, "--force")
+    named = ("--texts", path, "--false-matches", 0.1)
+    said = refused(capfd, "calibrate", small_matcher.model_directory(), *named, "--force")
     assert "gives no vectors of texts; give --data" in said
 
 

@@ -237,7 +237,7 @@ def refit(
         fitted = fit_debiased_settings(logits, dev, prior, offset=offset, equal_recall=equal_recall)
     else:
         fitted = fit_settings(logits, dev.labels, offset=offset)
-    return replace(fitted, labels=given.labels, positive=given.positive, unlike_place=given.unlike_place)
+    return replace(fitted, labels=given.labels, positive=given.positive)
 
 
 def probabilities(logits: np.ndarray, settings: MatcherSettings, pairs: Sequence[Pair]) -> np.ndarray:

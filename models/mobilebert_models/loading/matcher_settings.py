@@ -26,9 +26,6 @@ class MatcherSettings:
     temperature: float = 1.0
     # Added to the positive label's log-odds: the JSON object of the runtime's `LengthShift`.
     length_shift: dict[str, list[float]] | None = None
-    # Where the threshold lies above the scores of pairs that are not the same, in their spreads: what
-    # `calibrate --texts` needs. No artefact has it.
-    unlike_place: float | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError or TypeError for what decides nothing."""
@@ -40,8 +37,6 @@ class MatcherSettings:
             raise ValueError(f"threshold is {self.threshold}")
         if not TEMPERATURES[0] <= self.temperature <= TEMPERATURES[1]:
             raise ValueError(f"temperature is {self.temperature}, not {TEMPERATURES[0]} to {TEMPERATURES[1]}")
-        if self.unlike_place is not None and not math.isfinite(self.unlike_place):
-            raise ValueError(f"unlike_place is {self.unlike_place}")
         if self.length_shift is not None:
             sizes = {name: len(values) for name, values in self.length_shift.items()}
             if sizes != {"quartiles": 3, "added": 4}:

@@ -321,8 +321,8 @@ def _head(config: EncoderConfig, architecture: str, tensors: dict[str, Tensor]) 
     if any(name.startswith("embeddings.word_embeddings.") for name in tensors):
         return None
     for name, head in (
+        ("head.inner.weight", "learned_matcher"),
         ("head.alone.weight", "embedding_matcher"),
-        ("head.compare.weight", "learned_matcher"),
         ("qa_outputs.weight", "span_qa"),
     ):
         if name in tensors:

@@ -1,9 +1,9 @@
-"""The pair decision as one small trained network over two texts' vectors and token states.
+"""The pair decision as one small trained network over cosines of several layers and what is left unmatched.
 
-Each token looks at the tokens of the other text (soft alignment: Parikh et al. 2016, "A decomposable
-attention model"; Chen et al. 2017, ESIM), and what it finds there is compared with itself. Comparisons are
-weighed by how much their token matters and pooled, and a layer decides on them and on what the two vectors
-have in common. The network begins as the cosine of the vectors. It is symmetric in the two texts.
+Each token looks for its best partner in the other text, in three learned spaces: by itself, in its context,
+and with its neighbours (BERTScore, Zhang et al. 2020, section 3, with a learned metric). How much a token
+matters is learned too, from its states. What has no partner is added up, and two layers weigh it against the
+cosines. It begins as the cosine of the vectors and is symmetric in the two texts.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from torch.nn import functional as F
 
 from mobilebert_models.networks.embedding_matcher import QuestionMark, pooled, unit
 
-WIDTH, COMPARED, VECTORS, INNER = 64, 48, 32, 64  # sizes of the layers
+WIDTH = 64  # of the spaces in which tokens are compared
+SPACES = 3
+COSINES = 5
+INNER = 48
 _TINY = 1e-6
-FAR = -30.0  # score of a token of the same text, or of padding
 
 
 class LearnedDecision(QuestionMark):
@@ -24,46 +26,40 @@ class LearnedDecision(QuestionMark):
 
     Args:
         hidden_size: H of the encoder.
-        dropout: share of what the last layers read that is left out in training.
     """
 
-    def __init__(self, hidden_size: int, dropout: float = 0.2) -> None:
+    def __init__(self, hidden_size: int) -> None:
         super().__init__()
         self.question_mark = self._no_question_mark()
-        self.key = nn.Linear(2 * hidden_size, WIDTH)
-        self.value = nn.Linear(2 * hidden_size, WIDTH)
-        self.matter = nn.Linear(2 * hidden_size, 1)
-        self.compare = nn.Linear(2 * WIDTH, COMPARED)
-        self.difference = nn.Linear(hidden_size, VECTORS, bias=False)
-        self.product = nn.Linear(hidden_size, VECTORS, bias=False)
-        self.dropout = nn.Dropout(dropout)
-        self.inner = nn.Linear(4 * COMPARED + 2 * VECTORS + 1, INNER)
+        self.alone = nn.Linear(hidden_size, WIDTH, bias=False)
+        self.context = nn.Linear(2 * hidden_size, WIDTH, bias=False)
+        self.neighbours = nn.Linear(hidden_size, 3 * WIDTH, bias=False)
+        self.matter = nn.Linear(2 * hidden_size, SPACES + 1)  # in each space, and in the cosines
+        self.inner = nn.Linear(COSINES + 6 * SPACES, INNER)
+        self.middle = nn.Linear(INNER, INNER)
         self.outer = nn.Linear(INNER, 1)
+        self.cosines = nn.Linear(COSINES, 1, bias=False)
         self.begin_as_cosine()
-        self.sharpness = nn.Parameter(torch.tensor(12.0))  # of the alignment
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.shift = nn.Parameter(torch.tensor(-7.0))
 
     def begin_as_cosine(self) -> None:
-        """Let nothing but the cosine count."""
-        nn.init.zeros_(self.outer.weight)
-        nn.init.zeros_(self.outer.bias)
+        """Let nothing but the cosine of the vectors count."""
+        with torch.no_grad():
+            self.cosines.weight.zero_()
+            self.cosines.weight[0, 0] = 1.0
+            self.outer.weight.zero_()
+            self.outer.bias.zero_()
 
     def forward(
-        self,
-        ids: Tensor,
-        embedded: Tensor,
-        middle: Tensor,  # noqa: ARG002 (heads are called alike)
-        last: Tensor,
-        mask: Tensor,
-        types: Tensor,
+        self, ids: Tensor, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor
     ) -> Tensor:
         """Decide about packed pairs; states of one input broadcast over the masks of several pairs.
 
         Args:
             ids: (B, S) as floats.
             embedded: (B, S, H), the embedding output of both texts, one after the other.
-            middle: (B, S, H), not read.
+            middle: (B, S, H), the states half of the layers up.
             last: (B, S, H), the last states.
             mask: (B, S), 1 = token, 0 = padding.
             types: (B, S), 1 from the second text on.
@@ -71,32 +67,69 @@ class LearnedDecision(QuestionMark):
         Returns:
             (B,) logits.
         """
+        second = mask * types
+        begins = second * (1 - F.pad(second[:, :-1], (1, 0)))  # the second text's [CLS]
         mask = mask - self.question_marks(ids) * mask
         first, second = mask * (1 - types), mask * types
-        tokens = torch.cat([unit(embedded), unit(last)], -1)
         other = mask[:, None, :] * (types[:, :, None] - types[:, None, :]).abs()
-        keys, values = unit(self.key(tokens)), unit(self.value(tokens)) * WIDTH**0.5
-        scores = self.sharpness * (keys @ keys.transpose(1, 2)) + (1 - other) * FAR
-        aligned = scores.softmax(-1) @ values
-        found = F.relu(self.compare(torch.cat([(values - aligned).abs(), values * aligned], -1)))
-        weight = F.softplus(self.matter(tokens))
-        one, two = _pooled(found, weight, first), _pooled(found, weight, second)
-        left, right = unit(pooled(last, first)), unit(pooled(last, second))
-        size = left.shape[1] ** 0.5
-        cosine = (left * right).sum(1, keepdim=True)
-        features = [
-            one + two,
-            (one - two).abs(),
-            F.relu(self.difference((left - right).abs() * size)),
-            F.relu(self.product(left * right * size**2)),
-            cosine,
-        ]
-        inner = F.relu(self.inner(self.dropout(torch.cat(features, 1))))
-        return (self.scale * cosine + self.shift + self.outer(inner))[:, 0]
+        apart = (other - 1) * 4  # keeps tokens of the same text out of reach: cosines are at least -1
+        weight = F.softplus(self.matter(torch.cat([embedded, last], -1)))
+        distances = 1 - self._cosines(
+            embedded, middle, last, first, second, begins, apart, weight[..., SPACES]
+        )
+        lack = self._lack(embedded, middle, last, mask, types, apart) * mask[..., None]
+        one, two = _summary(lack, weight[..., :SPACES], first), _summary(lack, weight[..., :SPACES], second)
+        features = torch.cat([distances, one + two, (one - two).abs()], 1)
+        inner = F.relu(self.inner(features))
+        added = self.outer(F.relu(self.middle(inner)))
+        return (self.scale * (1 - self.cosines(distances)) + self.shift + added)[:, 0]
+
+    def _cosines(
+        self,
+        embedded: Tensor,
+        middle: Tensor,
+        last: Tensor,
+        first: Tensor,
+        second: Tensor,
+        begins: Tensor,
+        apart: Tensor,
+        weight: Tensor,
+    ) -> Tensor:
+        """Of the vectors, [CLS], the weighed embedding output, and nearest tokens in two layers: (B, 5)."""
+        one, two = first * weight, second * weight
+        pairs = (
+            (pooled(last, first), pooled(last, second)),
+            (last[:, 0], (last * begins[..., None]).sum(1)),
+            (_weighed(embedded, one), _weighed(embedded, two)),
+        )
+        each = (one / (one.sum(1, keepdim=True) + _TINY) + two / (two.sum(1, keepdim=True) + _TINY)) / 2
+        nearest = [(_best(unit(states), apart) * each).sum(1) for states in (middle, last)]
+        return torch.stack([*((unit(a) * unit(b)).sum(-1) for a, b in pairs), *nearest], 1)
+
+    def _lack(
+        self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor, apart: Tensor
+    ) -> Tensor:
+        """By how much each token's best partner in the other text misses it, (B, S, SPACES)."""
+        before, own, after = self.neighbours(embedded).split(WIDTH, -1)
+        together = (1 - (types[:, 1:] - types[:, :-1]).abs()) * mask[:, 1:] * mask[:, :-1]
+        before = F.pad(before[:, :-1] * together[..., None], (0, 0, 1, 0))
+        after = F.pad(after[:, 1:] * together[..., None], (0, 0, 0, 1))
+        spaces = (self.alone(embedded), self.context(torch.cat([middle, last], -1)), before + own + after)
+        return torch.stack([F.relu(1 - _best(unit(space), apart)) for space in spaces], 2)
 
 
-def _pooled(found: Tensor, weight: Tensor, mask: Tensor) -> Tensor:
-    """Weighed mean and maximum over one text's tokens: (B, S, C) → (B, 2C)."""
+def _best(states: Tensor, apart: Tensor) -> Tensor:
+    """The largest cosine of each token with one of the other text, (B, S)."""
+    return (states @ states.transpose(1, 2) + apart).amax(2)
+
+
+def _weighed(states: Tensor, weight: Tensor) -> Tensor:
+    """(B, S, H) and (B, S) → (B, H)."""
+    return (states * weight[..., None]).sum(1) / (weight.sum(1, keepdim=True) + _TINY)
+
+
+def _summary(lack: Tensor, weight: Tensor, mask: Tensor) -> Tensor:
+    """What one text's tokens lack: sum, largest and mean, weighed; (B, S, SPACES) twice → (B, 3 SPACES)."""
     weight = weight * mask[..., None]
-    mean = (found * weight).sum(1) / (weight.sum(1) + _TINY)
-    return torch.cat([mean, (found * mask[..., None]).amax(1)], 1)
+    total, most = (lack * weight).sum(1), (lack * weight).amax(1)
+    return torch.cat([total, most, total / (weight.sum(1) + _TINY)], 1)

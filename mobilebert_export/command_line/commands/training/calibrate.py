@@ -23,6 +23,11 @@ def calibrate(
         opt.INPUT_FILE,
         Option(help="Instead of --data: stored texts without labels, each of another meaning, one a line."),
     ] = None,
+    false_matches: Annotated[
+        float | None,
+        opt.Number(0, 0.5, above=True),
+        Option(help="With --texts: share of the texts that may be taken for the nearest other one."),
+    ] = None,
     debias: Annotated[bool, Option("--debias", help="Also remove the length bias.")] = False,
     equal_recall: Annotated[
         bool,
@@ -38,9 +43,9 @@ def calibrate(
 ) -> None:
     """Fit temperature and threshold on dev.tsv, and write them to MODEL/matcher.json.
 
-    Without labels, --texts sets the threshold of an embedding matcher alone: a stored text and the nearest
-    other one are not the same, and the threshold lies as far above the scores of such pairs as it did in
-    the domains that the matcher was made on. A table's texts are its column "text", or --text-a.
+    Without labels, --texts sets the threshold of an embedding matcher alone. A stored text and the nearest
+    other one are not the same: the threshold is the lowest at which no more than --false-matches of such
+    pairs become matches. It may miss true ones. A table's texts are its column "text", or --text-a.
 
     An embedding matcher, whose logits come from cosines, also gets an offset of the log-odds.
 
@@ -63,6 +68,7 @@ def calibrate(
             settings = library.calibrate(
                 model,
                 texts=stored,
+                false_matches=false_matches,
                 debias=debias,
                 equal_recall=equal_recall,
                 positive=positive,
@@ -71,6 +77,8 @@ def calibrate(
             )
         console.print(f"threshold {settings.threshold:.3f}")
         return
+    if false_matches is not None and texts is None:
+        raise OptionError("--texts, --false-matches: give both, or neither")
     if data is None or texts is not None:
         raise OptionError("--data, --texts: give one of them")
     with (
