@@ -147,7 +147,7 @@ def _listed(folder: Path, licence: str | None) -> dict[str, Any]:
 
 
 def _licence(origin: str) -> str:
-    """The licence that a shipped model's card begins with; its package needs torch and is not imported."""
+    """The licence that a shipped model's card begins with, read without its package, which needs torch."""
     package = find_spec("mobilebert_models")
     places = list(package.submodule_search_locations or ()) if package else []
     shipped = {folder.name: folder for place in places for folder in Path(place, "shipped").iterdir()}

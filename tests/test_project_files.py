@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 
 import pytest
 import yaml
@@ -58,6 +59,17 @@ def test_the_citation_has_the_version_of_the_distribution():
     assert {"cff-version", "message", "title", "authors"} <= set(found)
     assert f'version = "{found["version"]}"' in (ROOT / "pyproject.toml").read_text()
     assert found["license"] == "Apache-2.0"
+
+
+def test_the_badges_say_what_the_distributions_say():
+    shown = re.findall(r"img\.shields\.io/badge/(\w+)-(\S+)-blue", (ROOT / "README.md").read_text())
+    badges = {name: text.replace("--", "-") for name, text in shown}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    runtime = tomllib.loads((ROOT / "mobilebert_runtime/pyproject.toml").read_text())["project"]
+    first, last = badges["python"].split("_to_")
+    assert runtime["requires-python"] == f">={first}"
+    assert f"Programming Language :: Python :: {last}" in project["classifiers"]
+    assert badges["licence"] == project["license"] == runtime["license"]
 
 
 @pytest.mark.parametrize("name", ["bug.yml", "model.yml"])

@@ -69,7 +69,6 @@ NOT_RUN = {
     "mobilebert bench import": "needs a record of a browser or an app; tests/android_bench imports them",
     "mobilebert bench history results/bench --out": "tests/android_bench draws records",
     "mobilebert export --model shipped --target onnx --layout": "tests/mobilebert_export has a small one",
-    "mobilebert search": "needs the reader's file; tests/mobilebert_export/test_search.py runs it",
     'mobilebert match "How do I learn': "README.md runs it",
     **dict.fromkeys(("uv ", "conda ", "docker "), "a program that this machine may lack"),
     **dict.fromkeys(("wsl ", "xcode-select ", "brew ", "sudo apt-get "), "of another system"),
