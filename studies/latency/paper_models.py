@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from android_bench.measuring.external_model import EXTERNAL_MODEL_FILE, ExternalModel
 from mobilebert_export import samples
 from mobilebert_export.console import silenced, step
+from mobilebert_export.terminal import Terminal
 from mobilebert_runtime.card import INPUT_NAMES, MODEL_FILES, OUTPUT_NAME, Bucket
 from studies.latency.paper_tables import QUANTS, SEQ_LEN, PaperTable, artefact_names
 
@@ -43,7 +43,7 @@ def table_configs() -> dict[str, Any]:
     }
 
 
-def export_table(table: PaperTable, cache: Path, console: Console) -> list[Path]:
+def export_table(table: PaperTable, cache: Path, console: Terminal) -> list[Path]:
     """Folders of a table's models, NAME-none and NAME-int8; those that lie in `cache` already stay."""
     configs = table_configs()
     for row in table.rows:
@@ -51,7 +51,7 @@ def export_table(table: PaperTable, cache: Path, console: Console) -> list[Path]
     return [cache / name for name in artefact_names(table)]
 
 
-def _export_network(config: Any, name: str, cache: Path, console: Console) -> None:
+def _export_network(config: Any, name: str, cache: Path, console: Terminal) -> None:
     """Convert one network and quantise the converted file, each unless it is there."""
     from mobilebert_export.pipeline.targets import Target
     from mobilebert_models import build

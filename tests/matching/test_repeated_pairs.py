@@ -14,6 +14,7 @@ from mobilebert_matching.data.repeated_pairs import (
     save_training_pairs,
     seen_in_training,
 )
+from mobilebert_matching.evaluation import pair_evaluation
 from mobilebert_matching.length_bias.training_sets import find_data, training_part
 from mobilebert_runtime.errors import DataError
 from tests.helpers.toys import WORDS, write_pairs
@@ -95,6 +96,7 @@ class Stub:
 
 
 def test_evaluate_says_how_many_pairs_were_trained_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(pair_evaluation, "evaluate", lambda *_: {"pairs": 20})  # figures take seconds
     monkeypatch.setattr(scoring, "open_scorer", lambda *_, **__: scoring.Scorer(Stub(), 0.5, "stub"))
     pairs, labels = repeated_rows()
     test = [(b.upper(), a) for a, b in pairs[:5]] + [(f"new {n}", f"other {n}") for n in range(15)]

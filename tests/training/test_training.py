@@ -63,7 +63,7 @@ def test_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path):
     killed = subprocess.run([sys.executable, "-c", script, str(tmp_path / "killed")], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert (tmp_path / "killed" / "finetune.checkpoint").is_file()
-    with pytest.raises(ResumeError, match="other learning_rate; use the same settings"):
+    with pytest.raises(ResumeError, match="other learning_rate; choose another folder"):
         run(tmp_path / "killed", replace(CONFIG, learning_rate=1e-4))
     resumed, resumed_record = run(tmp_path / "killed")
     whole, whole_record = run(tmp_path / "whole")

@@ -75,10 +75,10 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> str:
     found = []
     for name in old | new:
         before, after = old.get(name), new.get(name)
-        if before == after:
-            continue
-        both = isinstance(before, dict) and isinstance(after, dict)
-        found.append(f"{name} ({changes(before, after)})" if both else name)
+        if isinstance(before, dict) and isinstance(after, dict) and before != after:
+            found.append(f"{name} ({changes(before, after)})")
+        elif before != after:
+            found.append(name)
     return ", ".join(found)
 
 

@@ -425,10 +425,11 @@ def _line_of(error: Exception) -> str:
 
 def _arrow_block(lines: list[int], columns: list[Any], done: int) -> Block:
     """The rows of some Arrow columns; those with a text that is not UTF-8, or has a NUL, are bad."""
+    bad: list[Problem] = []
     try:
-        values, bad = [column.to_pylist() for column in columns], []
+        values = [column.to_pylist() for column in columns]
     except UnicodeDecodeError:
-        values, bad = [[_arrow_value(cell) for cell in column] for column in columns], []
+        values = [[_arrow_value(cell) for cell in column] for column in columns]
     for row, line in enumerate(lines):
         cells = [column[row] for column in values]
         if any(isinstance(cell, UnicodeDecodeError) for cell in cells):
