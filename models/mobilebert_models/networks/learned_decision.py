@@ -3,7 +3,7 @@
 Each token looks for its best partner in the other text, in three learned spaces: by itself, in its context,
 and with its neighbours (BERTScore, Zhang et al. 2020, section 3, with a learned metric). How much a token
 matters is learned too, from its states. What has no partner is added up, and two layers weigh it against the
-cosines. It begins as the cosine of the vectors and is symmetric in the two texts.
+cosines. No pair is above equal texts. It begins near the cosine of the vectors, and is symmetric in the two.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ SPACES = 3
 COSINES = 5
 INNER = 48
 _TINY = 1e-6
+_LITTLE = 1e-4  # of what the two layers make of the features, at first
 
 
 class LearnedDecision(QuestionMark):
@@ -39,17 +40,19 @@ class LearnedDecision(QuestionMark):
         self.middle = nn.Linear(INNER, INNER)
         self.outer = nn.Linear(INNER, 1)
         self.cosines = nn.Linear(COSINES, 1, bias=False)
-        self.begin_as_cosine()
+        self.begin_near_cosine()
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.shift = nn.Parameter(torch.tensor(-7.0))
 
-    def begin_as_cosine(self) -> None:
-        """Let nothing but the cosine of the vectors count."""
+    def begin_near_cosine(self) -> None:
+        """Let little but the cosine of the vectors count; what has no partner lowers the logit."""
         with torch.no_grad():
             self.cosines.weight.zero_()
             self.cosines.weight[0, 0] = 1.0
-            self.outer.weight.zero_()
-            self.outer.bias.zero_()
+            for layer in (self.inner, self.middle):
+                layer.weight.abs_()
+                layer.bias.zero_()
+            self.outer.weight.fill_(-_LITTLE)  # at 0 nothing would be learned
 
     def forward(
         self, ids: Tensor, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor
@@ -80,9 +83,15 @@ class LearnedDecision(QuestionMark):
         lack = self._lack(embedded, middle, last, mask, types, apart) * mask[..., None]
         one, two = _summary(lack, weight[..., :SPACES], first), _summary(lack, weight[..., :SPACES], second)
         features = torch.cat([distances, one + two, (one - two).abs()], 1)
-        inner = F.relu(self.inner(features))
-        added = self.outer(F.relu(self.middle(inner)))
-        return (self.scale * (1 - self.cosines(distances)) + self.shift + added)[:, 0]
+        # Distances and lacks of equal texts are zero, and no pair is above them.
+        rest = F.relu(self._rest(torch.zeros_like(features)) - self._rest(features))
+        distance = distances @ self.cosines.weight.abs().t()
+        return (self.shift + self.scale.abs() * (1 - distance) - rest)[:, 0]
+
+    def _rest(self, features: Tensor) -> Tensor:
+        """What two layers make of all features, (B, 1)."""
+        found: Tensor = self.outer(F.relu(self.middle(F.relu(self.inner(features)))))
+        return found
 
     def _cosines(
         self,
