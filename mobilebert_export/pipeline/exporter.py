@@ -31,7 +31,7 @@ from mobilebert_export.pipeline.targets import Target
 from mobilebert_export.verification.accuracy_budget import meet_budget, products_by_harm, read_goal
 from mobilebert_export.verification.artefact_check import ArtefactCheck
 from mobilebert_export.verification.library_answers import Library, LibraryAgreement, compare_from_text
-from mobilebert_export.verification.network_outputs import network_inputs
+from mobilebert_export.verification.network_outputs import NetworkBackend, network_inputs
 from mobilebert_export.verification.verify import Verification
 from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_quantize.calibration_data import encode_calibration
@@ -123,7 +123,7 @@ def carry_out(plan: Plan, progress: Progress) -> ExportResult:
     with new_folder(plan.out, force=plan.force) as folder, tempfile.TemporaryDirectory() as scratch:
         plain = folder if plan.recipe.quant == "none" else Path(scratch) / "float32"
         write_plain(plan, rewritten.network, plain, progress)
-        library = check_from_text(plan, plain, progress)
+        library = check_from_text(plan, plain, progress, rounded=rewritten.rounding is not None)
         made = write_verified(plan, rewritten.network, plain, folder, progress)
         latency = None
         if plan.threads is not None:
@@ -170,8 +170,11 @@ def write_plain(plan: Plan, network: nn.Module, plain: Path, progress: Progress)
     complete(plain, replace(plan.card, quant="none"), plan.model)
 
 
-def check_from_text(plan: Plan, plain: Path, progress: Progress) -> LibraryAgreement | None:
+def check_from_text(plan: Plan, plain: Path, progress: Progress, *, rounded: bool) -> LibraryAgreement | None:
     """Compare the float artefact with the model's own library, from text to answer; None for our own models.
+
+    Where the weights were rounded for int8, PyTorch runs the network as it was before, behind the artefact's
+    card and tokenizer; `write_verified` compares that network with the files.
 
     Raises:
         VerificationError: the two answer otherwise.
@@ -181,7 +184,10 @@ def check_from_text(plan: Plan, plain: Path, progress: Progress) -> LibraryAgree
         return None
     progress("Compare with the model's own library, from text to answer")
     with silenced():
-        found = compare_from_text(Library.load(model.folder, model.directory, model.task), load(plain))
+        artefact = load(plain)
+        if rounded:
+            artefact.backend = NetworkBackend(model.network, tuple(plan.card.outputs(plan.card.seq_len)))
+        found = compare_from_text(Library.load(model.folder, model.directory, model.task), artefact)
     found.require_passed(plan.out)
     return found
 

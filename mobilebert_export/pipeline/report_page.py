@@ -164,7 +164,7 @@ def _reference_sentence(report: Report) -> str:
     if found.limit is not None and found.limit > report.seq_len:
         cut = f"; texts are cut to {report.seq_len} tokens, where the library reads {found.limit}"
     return (
-        f"From text to answer the float file equals {found.library} on {found.texts} texts that make "
+        f"From text to answer the float model equals {found.library} on {found.texts} texts that make "
         f"settings matter: the largest difference is {found.largest:.1e} (allowed: {found.allowed:.0e}){cut}."
     )
 

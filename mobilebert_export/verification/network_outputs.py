@@ -15,6 +15,8 @@ from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 if TYPE_CHECKING:
     from torch import nn
 
+    from mobilebert_runtime.backends import PackedGraph
+
 Text = Pair | str  # what one input holds
 Encoded = Mapping[str, NDArray[np.int32]]  # (N, S) by input name
 Outputs = Mapping[str, NDArray[np.float32]]  # (N, …) by output name
@@ -36,6 +38,26 @@ class AnyArtefact(ArtefactModel):
             for i in range(len(encoded["input_ids"]))
         ]
         return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+
+class NetworkBackend:
+    """A PyTorch network in the place of an artefact's model file, as it was before its weights were rounded.
+
+    Args:
+        network: takes what the artefact's model takes.
+        outputs: names of what it gives.
+    """
+
+    name = "PyTorch"
+    most_rows = 1
+    packed: PackedGraph | None = None
+
+    def __init__(self, network: nn.Module, outputs: Sequence[str]) -> None:
+        self.network, self.outputs = network, outputs
+
+    def run(self, inputs: Encoded) -> Outputs:
+        """Int32 (1, S) by input name → float32 (1, …) by output name."""
+        return reference_outputs(self.network, inputs, self.outputs)
 
 
 def network_inputs(
