@@ -243,7 +243,7 @@ def test_the_command_keeps_to_its_budget_and_takes_no_student_of_another(setting
 
     assert run(steps=1, seed=0) == 0
     pretrained = tmp_path / "runs" / "pretrained-kronecker-21"
-    engine = json.loads((pretrained / "run.json").read_text())["engine"]
+    engine = json.loads((pretrained / "run.json").read_text())["pretraining"]["engine"]
     assert (engine["steps"], engine["batch_size"]) == (1, 3)
     files = [pretrained / "kronecker.weights", pretrained / "model" / "model.safetensors"]
     before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
