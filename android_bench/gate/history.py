@@ -68,7 +68,8 @@ def write_history(folder: Path, out: Path, *, force: bool = False) -> Path:
 def _drawable(file: Path) -> Record:
     """A record whose every session and fact can be drawn; `BenchError` names the file of another."""
     record = Record.read(file)
-    faults = [fault for session in record.comparison.sessions for fault in session.faults()]
+    memory = record.comparison.settings.get("runner") != "web"
+    faults = [fault for session in record.comparison.sessions for fault in session.faults(memory=memory)]
     try:
         if not faults:
             render([record])

@@ -116,8 +116,12 @@ class Session:
         """Peak memory above what the process took before the model."""
         return self.peak_mib - self.base_mib
 
-    def faults(self) -> list[str]:
-        """Figures that are missing or can't be: times and memory above zero, shares from zero."""
+    def faults(self, *, memory: bool = True) -> list[str]:
+        """Figures that are missing or can't be: times and memory above zero, shares from zero.
+
+        Args:
+            memory: was it measured? No browser tells it.
+        """
         above = {
             "init_ms": [self.init_ms],
             "first_ms": [self.first_ms],
@@ -127,6 +131,8 @@ class Session:
             "probe_ms": [self.machine.get("probe_ms")],
         }
         shares = {name: [self.machine.get(name)] for name in (*LIMITS, "thermal_events")}
+        if not memory:
+            del above["base_mib"], above["peak_mib"]
         found = [
             f"{name} is {value!r:.40}"
             for figures, least in ((above, math.ulp(0)), (shares, 0.0))
@@ -134,7 +140,7 @@ class Session:
             for value in (values or [None])
             if not (is_number(value) and least <= value)
         ]
-        if not found and not self.model_mib > 0:
+        if memory and not found and not self.model_mib > 0:
             found.append(f"peak_mib is {self.peak_mib:g}, base_mib {self.base_mib:g}")
         return found if self.converged in (True, False) else [*found, f"converged is {self.converged!r:.40}"]
 

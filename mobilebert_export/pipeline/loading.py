@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from mobilebert_export.console import silenced
 from mobilebert_runtime.card import (
     CLASSIFICATION,
     MATCHING,
@@ -45,9 +46,10 @@ class LoadedModel:
 
     @property
     def of_library(self) -> bool:
-        """Can `transformers` or sentence-transformers load it? They know no network or reading of ours."""
+        """Can `transformers` or sentence-transformers load it? They know no network, file or rule of ours."""
         return (
             _known_to_transformers(self.directory)
+            and not _weights_are_packed(self.directory)
             and self.tokenizer.spelling is None
             and not self.tokenizer.sort_texts
         )
@@ -89,12 +91,22 @@ def load_model(
     load = mobilebert_models.load_embedder if found.modules else mobilebert_models.load_pretrained
     network = load(folder if found.modules else directory)
     _check_head(network, found, folder)
-    read = read_tokenizer(directory, config, folder)
+    with silenced():  # what the library's packages say when they are imported
+        read = read_tokenizer(directory, config, folder)
     _check_tokenizer(read.tokenizer, directory, config)
     digest = file_sha256(directory / "model.safetensors")
     # The folder's name, not its path: an artefact tells nobody where it was made.
     source = {"name": name if is_hub_id(name) else folder.resolve().name, "sha256": digest}
     return LoadedModel(network, found, read.tokenizer, read.content, folder, directory, source, unread)
+
+
+def _weights_are_packed(directory: Path) -> bool:
+    from safetensors import safe_open
+
+    from mobilebert_models.weights.eight_bit import is_packed
+
+    with safe_open(directory / "model.safetensors", "pt") as file:
+        return is_packed(file.keys())
 
 
 def _known_to_transformers(directory: Path) -> bool:

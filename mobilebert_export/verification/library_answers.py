@@ -99,8 +99,12 @@ class Library:
         Raises:
             ModelError: the library can't load it.
         """
+        from transformers.utils import logging
+
         from mobilebert_models.loading.sentence_modules import read_cross_encoder
 
+        shown = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()
         try:
             if task.modules is not None:
                 return _embedder(folder)
@@ -113,6 +117,9 @@ class Library:
                 f"{folder}: its own library can't load it, so nothing says what its answers are "
                 f"({lines[0][:200]}); save it again with save_pretrained"
             ) from error
+        finally:
+            if shown:
+                logging.enable_progress_bar()
 
 
 def compare_from_text(

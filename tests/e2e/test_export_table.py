@@ -134,18 +134,11 @@ def expected(source, task):
         return list(SentenceTransformer(str(source), device="cpu").encode(TEXTS))
     head, _, problem = CLASSIFIERS[task]
     model = getattr(transformers, f"AutoModel{head}").from_pretrained(source).eval()
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(source / "tokenizer.json"))
-    reads_types = getattr(model.config, "type_vocab_size", 0) > 1
+    tokenizer = transformers.AutoTokenizer.from_pretrained(source)
     pairs = task in ("text-matching", "one-logit", "question-answering")
     rows = []
     for texts in PAIRS if pairs else [(text,) for text in TEXTS]:
-        inputs = tokenizer(
-            *texts,
-            return_tensors="pt",
-            truncation=True,
-            max_length=LENGTH,
-            return_token_type_ids=reads_types,
-        )
+        inputs = tokenizer(*texts, return_tensors="pt", truncation=True, max_length=LENGTH)
         with torch.inference_mode():
             rows.append(model(**inputs))
     if task == "question-answering":

@@ -122,7 +122,7 @@ _TOKENIZER_CONFIG = (
         *("model_specific_special_tokens",),
         note="in tokenizer.json of the artefact",
     ),
-    _applied("model_max_length", "max_len", note="the largest --seq-len"),
+    _applied("model_max_length", "max_len", note="the longest sequence"),
     _applied("truncation_side", note="in io.json; refused where answers are parts of a text"),
     _applied(
         "model_input_names",
@@ -166,7 +166,7 @@ _MODULE_ARGUMENTS = tuple(
     )
 )
 _TRANSFORMER = (
-    _applied("max_seq_length", note="the largest --seq-len"),
+    _applied("max_seq_length", note="the longest sequence"),
     _refused(
         "do_lower_case",
         False,

@@ -9,6 +9,8 @@ float32 again: nothing computes in this format.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
@@ -43,6 +45,16 @@ def pack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         out[name] = whole.to(torch.int8).reshape(tensor.shape).contiguous()
         out[name + SCALES] = scales
     return out
+
+
+def is_packed(names: Iterable[str]) -> bool:
+    """Do a file's tensors have the parts that `pack` writes beside a matrix?"""
+    known = set(names)
+    return any(
+        name.endswith(part) and name.removesuffix(part) in known
+        for name in known
+        for part in (SCALES, CODEBOOK, STEPS)
+    )
 
 
 def unpack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
