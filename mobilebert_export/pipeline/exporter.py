@@ -180,8 +180,9 @@ def check_from_text(plan: Plan, plain: Path, progress: Progress, *, rounded: boo
         VerificationError: the two answer otherwise.
     """
     model = plan.model
-    if not model.of_library:
-        return None
+    with silenced():  # what the library's packages say when they are imported
+        if not model.of_library:
+            return None
     progress("Compare with the model's own library, from text to answer")
     with silenced():
         artefact = load(plain)

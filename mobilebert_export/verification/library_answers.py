@@ -32,7 +32,7 @@ Floats = NDArray[np.float32]
 # Largest |Δ| of a value, relative to the largest value where that is above 1: float32 against float32.
 TOLERANCE = 1e-4
 MOST_TYPED = 8  # special and added tokens that are typed into texts
-BATCH = 8
+BATCH = 1  # a text alone: padding changes what a MobileBERT of transformers answers
 _HEADS = {
     MATCHING: "AutoModelForSequenceClassification",
     CLASSIFICATION: "AutoModelForSequenceClassification",

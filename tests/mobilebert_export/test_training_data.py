@@ -65,12 +65,13 @@ def test_bad_training_data_is_refused_before_any_work(command, fault, folder, tm
     train, dev, complaint = BAD[fault]
     data = folder(train, dev)
     import mobilebert_models
-    from mobilebert_training.finetuning import matchers
+    from mobilebert_training.finetuning import matcher_training
+    from mobilebert_training.initialization import student  # noqa: F401 (would keep what is patched below)
 
     def nothing(*_: object, **__: object) -> None:
         raise AssertionError("a model was loaded before the data was checked")
 
-    monkeypatch.setattr(matchers, "build_matcher", nothing)
+    monkeypatch.setattr(matcher_training, "build_matcher", nothing)
     monkeypatch.setattr(mobilebert_models, "load_classifier", nothing)
     arguments = [command, f"--data={data}", f"--out={tmp_path / 'out'}"]
     if command == "distill":

@@ -133,7 +133,7 @@ def test_ship_refuses_a_folder_of_other_data_before_it_writes_anything(work, mon
 
     monkeypatch.setattr("mobilebert_training.finetuning.matcher_training._train", stop)
     assert run(words) not in (0, 2)
-    (out / "matcher-open-m" / "model").mkdir()  # as if it were finished
+    (out / "matcher-open-m" / "model").mkdir(parents=True)  # as if it were finished
     before = hashes(out)
     flip(file)
     capfd.readouterr()

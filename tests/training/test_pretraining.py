@@ -303,7 +303,7 @@ def test_command_pretrains_a_teacher_then_a_student(tmp_path, corpus):
     record = json.loads((out / "student" / "distil.json").read_text())
     assert record["metadata"]["strategy"] == "jkt"
     assert run(*given) == 2  # a finished model is not replaced unasked
-    assert run(*given, "--force", "--seed", "4") == 2  # another seed is another run
+    assert run(*given, "--seed", "4") == 2  # another seed is another run
     assert run("--out", str(tmp_path / "none"), "--strategy", "pkt") == 2  # no teacher
 
 

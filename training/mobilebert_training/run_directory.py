@@ -10,6 +10,7 @@ import functools
 import importlib.util
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from mobilebert_matching.data.repeated_pairs import TRAINING_PAIRS
 from mobilebert_runtime.files import file_sha256, write_json
 from mobilebert_training.training_config import ResumeError
 
@@ -86,11 +88,13 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> str:
 def locked(folder: Path) -> Iterator[None]:
     """Keep other processes out of a run's folder for as long as the block runs.
 
-    The lock is the system's: it ends with the process, however that ends, and no child inherits it.
+    The lock is the system's: it ends with the process, however that ends, and no child inherits it. A new
+    folder in which nothing was done, because its data were refused, goes again.
 
     Raises:
         ResumeError: another process works in it.
     """
+    made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder.resolve() / LOCK
     descriptor, holders = _locks.get(path) or (os.open(path, os.O_RDWR | os.O_CREAT, 0o666), 0)
@@ -112,6 +116,8 @@ def locked(folder: Path) -> Iterator[None]:
         if holders > 1:
             _locks[path] = descriptor, holders - 1
         else:
+            if made and {kept.name for kept in folder.iterdir()} <= {LOCK, RUN, TRAINING_PAIRS}:
+                shutil.rmtree(folder)
             os.close(descriptor)
 
 

@@ -63,6 +63,8 @@ def read_tokenizer(directory: Path, config: EncoderConfig, folder: Path | None =
         )
     content = _whole(theirs, saved, keep_template=_reads_texts_apart(directory))
     limit = transformer_settings(folder or directory).max_seq_length or theirs.model_max_length
+    if not isinstance(limit, int | float):
+        raise ModelError(f"{directory / CONFIG_FILE}: model_max_length {limit!r:.60}: expected a number")
     tokenizer = PairTokenizer.read(
         directory / TOKENIZER_FILE,
         theirs.pad_token_id,
