@@ -129,10 +129,10 @@ def _counts() -> list[Row]:
 def _pretraining() -> list[Row]:
     found = record("transfer/ablation-short.json")["pairs"]
     claims = {
-        "albert-nsp asked sop": ("NSP does not solve SOP", "52.0", "remade"),
-        "albert-sop asked nsp": ("SOP solves NSP", "78.9", "contradicted"),
-        "albert-sop asked sop": ("SOP solves SOP", "86.5", "contradicted"),
-        "albert-nsp asked nsp": ("NSP solves NSP", "90.5", "contradicted"),
+        "albert-nsp asked sop": ("NSP does not solve SOP", "52.0"),
+        "albert-sop asked nsp": ("SOP solves NSP", "78.9"),
+        "albert-sop asked sop": ("SOP solves SOP", "86.5"),
+        "albert-nsp asked nsp": ("NSP solves NSP", "90.5"),
     }
     why = (
         "a small ALBERT, 48,000 sequences of 64 tokens: no run at this scale learns any sentence pair, so even the first line "
@@ -149,7 +149,7 @@ def _pretraining() -> list[Row]:
             PAGE,
             PAIRS,
         )
-        for name, (claim, theirs, _) in claims.items()
+        for name, (claim, theirs) in claims.items()
     ]
 
 

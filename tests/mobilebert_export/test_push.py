@@ -119,7 +119,7 @@ def command(hub, *words, **environment):
         capture_output=True,
         text=True,
         check=False,
-        timeout=500,
+        timeout=120,
     )
 
 
