@@ -32,7 +32,7 @@ Floats = NDArray[np.float32]
 # Largest |Δ| of a value, relative to the largest value where that is above 1: float32 against float32.
 TOLERANCE = 1e-4
 MOST_TYPED = 8  # special and added tokens that are typed into texts
-BATCH = 1  # a text alone: padding changes what a MobileBERT of transformers answers
+BATCH = 1  # a text alone, without padding
 _HEADS = {
     MATCHING: "AutoModelForSequenceClassification",
     CLASSIFICATION: "AutoModelForSequenceClassification",
@@ -250,15 +250,11 @@ def _transformers(directory: Path, task: str) -> Library:
         longest = int(min(limit, seq_len))
         if task == QUESTION_ANSWERING:
             return [windows(*cast("tuple[str, str]", pair), longest) for pair in texts]
-        rows: list[Floats] = []
-        for start in range(0, len(texts), BATCH):
-            batch = [one if isinstance(one, str) else tuple(one) for one in texts[start : start + BATCH]]
-            encoded = tokenizer(batch, truncation=True, max_length=longest, padding=True, return_tensors="pt")
-            logits, mask = forward(encoded)
-            if task != TOKEN_CLASSIFICATION:
-                rows += list(logits)
-                continue
-            rows += [row[:n] for row, n in zip(logits, mask.sum(1).tolist(), strict=True)]
+        rows = []
+        for one in texts:  # alone: padding changes what a MobileBERT of transformers answers
+            given = (one,) if isinstance(one, str) else one
+            logits, _ = forward(tokenizer(*given, truncation=True, max_length=longest, return_tensors="pt"))
+            rows.append(logits[0])
         return rows
 
     def windows(question: str, context: str, longest: int) -> Floats:
