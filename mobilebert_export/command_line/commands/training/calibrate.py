@@ -1,5 +1,6 @@
 """`mobilebert calibrate`: fit what turns a matcher's logits into a decision."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -60,21 +61,21 @@ def calibrate(
 
     names = ColumnNames(text_a, text_b, label, positive_label)
     console = Terminal()
+    fit = partial(
+        library.calibrate,
+        model,
+        debias=debias,
+        equal_recall=equal_recall,
+        positive=positive,
+        threads=threads,
+        force=force,
+    )
     if texts is not None and data is None:
         if any((text_b, label, positive_label)):
             raise OptionError("--text-b, --label, --positive-label: name columns of --data, not of --texts")
         stored = [str(text) for text in read_file(texts, 1, text_a, None)]
         with Terminal(stderr=True).status(f"scoring the texts of {texts}"):
-            settings = library.calibrate(
-                model,
-                texts=stored,
-                false_matches=false_matches,
-                debias=debias,
-                equal_recall=equal_recall,
-                positive=positive,
-                threads=threads,
-                force=force,
-            )
+            settings = fit(texts=stored, false_matches=false_matches)
         console.print(f"threshold {settings.threshold:.3f}")
         return
     if false_matches is not None and texts is None:
@@ -85,15 +86,7 @@ def calibrate(
         known_columns(data, names) as folder,
         Terminal(stderr=True).status(f"scoring the pairs of {data}/dev.tsv"),
     ):
-        settings = library.calibrate(
-            model,
-            folder,
-            debias=debias,
-            equal_recall=equal_recall,
-            positive=positive,
-            threads=threads,
-            force=force,
-        )
+        settings = fit(data=folder)
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")
     if settings.length_shift:
         added = settings.length_shift["added"]
