@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.tiny_artefacts import onnx_model, tflite_model, write_artefact
-from tests.turns import CHOICES, turn_of, turn_of_commit
+from tests.turns import CHOICES, SWEEP_PARTS, part_of, part_of_commit, turn_of, turn_of_commit
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -25,23 +25,29 @@ def chosen_turn(config: pytest.Config) -> str:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say which turn runs."""
-    return f"turn of slow tests: {chosen_turn(config)}"
+    """Say which turn runs, and how much of the sweeps."""
+    sampled = config.getoption("--turn") == "commit"
+    part = f"part {part_of_commit() + 1} of {SWEEP_PARTS}" if sampled else "all cases"
+    return f"turn of slow tests: {chosen_turn(config)}; of sweeps: {part}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the slow tests of other turns."""
-    turn = chosen_turn(config)
+    """Leave out the slow tests of other turns and, where the commit chooses, the other parts of sweeps."""
+    turn, part = chosen_turn(config), None
     if turn == "all":
         return
-    others = [
-        item
-        for item in items
-        if item.get_closest_marker("slow") and turn_of(item.path.relative_to(ROOT).as_posix()) != turn
-    ]
-    config.hook.pytest_deselected(items=others)
-    left_out = set(others)
-    items[:] = [item for item in items if item not in left_out]
+    if config.getoption("--turn") == "commit":
+        part = part_of_commit()
+
+    def runs(item: pytest.Item) -> bool:
+        if not item.get_closest_marker("slow"):
+            return True
+        if turn_of(item.path.relative_to(ROOT).as_posix()) != turn:
+            return False
+        return part is None or not item.get_closest_marker("sweep") or part_of(item.name) == part
+
+    config.hook.pytest_deselected(items=[item for item in items if not runs(item)])
+    items[:] = [item for item in items if runs(item)]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,9 +2,13 @@
 
 A turn is a list of folders and files. A slow test belongs to the turn that names it most precisely, and
 `tests/test_turns.py` says that each has one.
+
+A sweep is a slow test of hundreds of cases alike, marked `sweep`. A landing runs a sixth of its cases, chosen
+by the commit too; `make test-all` runs them all.
 """
 
 import subprocess
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -14,6 +18,7 @@ TURNS = {
     "trainings": ("tests/training", "tests/recipes", "tests/studies", "tests/e2e/test_interruptions.py"),
 }
 CHOICES = (*TURNS, "commit", "all")
+SWEEP_PARTS = 6
 
 
 def turn_of(path: str) -> str:
@@ -34,6 +39,23 @@ def turn_of(path: str) -> str:
 
 def turn_of_commit() -> str:
     """The turn of the commit that is checked out: its hash says which."""
+    return list(TURNS)[_commit() % len(TURNS)]
+
+
+def part_of_commit() -> int:
+    """Which of the `SWEEP_PARTS` parts of each sweep the commit chooses."""
+    return _commit() // len(TURNS) % SWEEP_PARTS
+
+
+def part_of(case: str) -> int:
+    """The part that a case of a sweep belongs to.
+
+    Args:
+        case: its name, as pytest prints it.
+    """
+    return zlib.crc32(case.encode()) % SWEEP_PARTS
+
+
+def _commit() -> int:
     git = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout
-    return list(TURNS)[int(commit, 16) % len(TURNS)]
+    return int(subprocess.run(git, capture_output=True, text=True, check=True).stdout, 16)

@@ -1,9 +1,9 @@
 """Train several small sentence encoders at once on the vectors of two teachers, on an accelerator.
 
-The teachers read along, so that texts can be made without end (`recipes.general_matchers.text_stream`). Word
+The teachers read along, so that texts can be new at every step (`recipes.general_matchers.text_stream`). Word
 embeddings are product codes whose codebooks are trained, and from a share of the budget on matrices are
 rounded to four bits in every step, so that the rest learns to do with them. The learning rate falls with
-what is left of the budget; the same call resumes.
+what is left of the budget; the same call resumes, and on other inputs refuses.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader
 
 from mobilebert_matching.mining.job import read_texts
-from mobilebert_models import EncoderConfig, load_pretrained, save_pretrained
+from mobilebert_models import EncoderConfig, find_directory, load_pretrained, save_pretrained
 from mobilebert_models.networks.layers import Encoder, encoder_of
+from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.checkpoint import save_whole
+from mobilebert_training.run_directory import claim, code_hash, locked, model_hashes
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import device, moved
@@ -240,8 +242,32 @@ def train_students(config: TrunkTraining, progress: Callable[[str], None] = lamb
     Raises:
         DataError: questions are asked for, and the sentences have no phrases for them, or the words no
             frequencies.
+        ResumeError: OUT holds a run with other inputs, or another process works there.
     """
     words = read_words(config.words) if config.words else None
+    with locked(config.out):
+        claim(config.out, "students", inputs_of(config))
+        _train_students(config, words, progress)
+
+
+def inputs_of(config: TrunkTraining) -> dict[str, Any]:
+    """What decides the students' weights; a run may be given more seconds later."""
+    paths = (config.cache / "texts.tsv", config.sentences, config.words)
+    parents = {student.parent for student in config.students}
+    options = ("share", "rounding", "noise", "size", "questions", "seed")
+    return {name: getattr(config, name) for name in options} | {
+        "students": [repr(student) for student in config.students],
+        "texts": [file_sha256(path) if path else None for path in paths],
+        "misspellings": file_sha256(config.data / MISSPELLINGS) if config.data else None,
+        "teachers": [model_hashes(config.near), model_hashes(config.wide)],
+        "parents": {name: model_hashes(find_directory(name)) for name in sorted(parents)},
+        "recipe": code_hash(("recipes",)),
+    }
+
+
+def _train_students(
+    config: TrunkTraining, words: Mapping[str, float] | None, progress: Callable[[str], None]
+) -> None:
     torch.manual_seed(config.seed)
     torch.backends.cuda.matmul.allow_tf32 = True
     texts = read_text_column(config.cache / "texts.tsv")

@@ -6,7 +6,8 @@ Stages, each with a budget in seconds of training (evaluation and loading not co
 - vectors: mean-pooled vectors against those of both teachers, and on texts without a label against
   MiniLM's, which reads along; a share of the texts misspelt for the student alone.
 
-The learning rate follows the share of the budget that is used. The same call resumes.
+The learning rate follows the share of the budget that is used. The same call resumes; on other inputs it
+refuses.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,12 +32,14 @@ from mobilebert_models import (
 )
 from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
+from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.initialization.cut_vocabulary import (
     frequent_entries,
     with_entries,
     write_cut_tokenizer,
 )
+from mobilebert_training.run_directory import claim, code_hash, locked, model_hashes
 from recipes.general_matchers.batches import WINDOW, TrainingTexts, near_texts, window
 from recipes.general_matchers.development import development_figures
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
@@ -51,6 +55,8 @@ PRUNED_ON, SEEN = 2000, 12_000  # texts whose activations choose what stays, and
 ROUNDED_ON = 1500  # texts whose activations say how weights are rounded
 EMBEDDING_STEPS = 600
 ASKED = ("questions", "trecqa_question")  # sources of questions that people have asked
+# Where a run lies and for how long it goes on: another of these may resume it.
+NO_INPUTS = ("out", "cache", "data", "joint", "vectors", "threads")
 
 Rounding = Callable[[Encoder, PairTokenizer, Sequence[str]], Encoder]
 
@@ -87,7 +93,27 @@ def train_trunk(
         rounded: what becomes of the trained trunk, given its tokenizer and texts whose activations say which
             errors matter, such as `recipes.general_matchers.four_bit_weights.in_four_bits`.
         progress: called with each line of the record.
+
+    Raises:
+        ResumeError: OUT holds a run with other inputs, or another process works there.
     """
+    with locked(config.out):
+        claim(config.out, "trunk", inputs_of(config))
+        _train_trunk(config, rounded, progress)
+
+
+def inputs_of(config: TrunkConfig) -> dict[str, Any]:
+    """What decides the weights of a trunk; its stages may be given more seconds later."""
+    options = {name: value for name, value in vars(config).items() if name not in NO_INPUTS}
+    return options | {
+        "texts": file_sha256(config.cache / "texts.tsv"),
+        "misspellings": file_sha256(config.data / MISSPELLINGS) if config.data else None,
+        "teacher": model_hashes(find_directory("minilm")),
+        "recipe": code_hash(("recipes",)),
+    }
+
+
+def _train_trunk(config: TrunkConfig, rounded: Rounding | None, progress: Callable[[str], None]) -> None:
     torch.set_num_threads(config.threads)
     texts, shape = read_text_column(config.cache / "texts.tsv"), preset(config.arch)
     out, seed = config.out, config.seed

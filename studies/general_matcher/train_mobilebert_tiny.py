@@ -8,7 +8,8 @@ Stages, each with a budget in processor seconds of training (the start, evaluati
 
     python -m studies.general_matcher.train_mobilebert_tiny --out runs/general/tiny
 
-The same command resumes. OUT/trunk is a sentence-transformers folder, which `mobilebert export` reads.
+The same command resumes, and refuses on other inputs. OUT/trunk is a sentence-transformers folder, which
+`mobilebert export` reads.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ import numpy as np
 import torch
 from typer import Option
 
-from mobilebert_models import load_pretrained, preset, save_pretrained
+from mobilebert_models import find_directory, load_pretrained, preset, save_pretrained
 from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
-from mobilebert_runtime.files import refuse_finished, write_json
+from mobilebert_runtime.files import file_sha256, refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.run_directory import claim, code_hash, model_hashes
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import fast_products
@@ -57,6 +59,14 @@ def main(
 ) -> None:
     """Run what is not finished, and write OUT/trunk."""
     refuse_finished(out / "trunk", force=force)
+    inputs = {
+        "options": [arch, transfer_rate, rate, size, noise, share, fresh, seed],
+        "texts": file_sha256(cache / "texts.tsv"),
+        "misspellings": file_sha256(shared / "data" / MISSPELLINGS),
+        "teacher": model_hashes(find_directory("minilm")),
+        "recipe": code_hash(("recipes", "studies.general_matcher")),
+    }
+    claim(out, "trunk", inputs, force=force)
     torch.set_num_threads(threads)
     texts = read_text_column(cache / "texts.tsv")
     config = replace(preset(arch), attention_probs_dropout_prob=0.0)

@@ -23,7 +23,7 @@ from tests.helpers.settings_answers import OPTIONS, SEQ_LEN, compared, opened
 # Words of which a refusal names one: what a setting is called where it stands.
 NAMES = ("include_prompt", "truncation_side", "strip_accents", "do_lower_case", "tokenize_chinese_chars")
 FOLDERS = 420
-BLOCK = 20
+BLOCK = 10
 
 
 def chosen(number):
@@ -62,6 +62,7 @@ def test_a_sample_of_folders_answers_as_their_library(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize("start", range(0, FOLDERS, BLOCK))
 def test_every_folder_answers_as_its_library_or_is_refused_by_name(start, tmp_path):
     assert refusals(range(start, start + BLOCK), tmp_path) < BLOCK
@@ -81,6 +82,7 @@ def exported(folder, out, task, target):
 
 
 @pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize("target", ["onnx", "tflite"])
 @pytest.mark.parametrize("start", range(0, FOLDERS, BLOCK))
 def test_every_folder_is_exported_and_answers_as_its_library(start, target, tmp_path):

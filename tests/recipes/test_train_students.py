@@ -16,6 +16,7 @@ from mobilebert_models.weights.four_bit import find_four_bits, four_bit_layers
 from mobilebert_models.weights.word_codes import find_codes, product_codes
 from mobilebert_runtime.errors import DataError, ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.noise import Misspeller
 from recipes.general_matchers.teachers import read
 from recipes.general_matchers.text_stream import GROUP, TextStream, edited
@@ -375,6 +376,18 @@ def test_students_come_nearer_to_their_teachers_and_a_run_goes_on(run_config):
     after = load_pretrained(run_config.out / "one" / "trunk")
     for (name, a), b in zip(before.named_parameters(), after.parameters(), strict=True):
         assert torch.equal(a, b), name
+
+
+def test_a_run_is_not_resumed_on_other_inputs(run_config):
+    train_students(replace(run_config, seconds=0.01))
+    before = (run_config.out / "checkpoint.pt").read_bytes()
+    with pytest.raises(ResumeError, match="other noise"):
+        train_students(replace(run_config, noise=0.5))
+    texts = run_config.cache / "texts.tsv"
+    texts.write_text(texts.read_text() + "questions\tone more\n")
+    with pytest.raises(ResumeError, match="other texts"):
+        train_students(run_config)
+    assert (run_config.out / "checkpoint.pt").read_bytes() == before
 
 
 def test_sentences_without_phrases_are_refused_where_questions_are_asked_for(run_config):

@@ -31,7 +31,7 @@ except ImportError:  # Windows
 
 RUN, LOCK = "run.json", ".lock"
 # What a run leaves for the one that resumes it, and what of it is finished.
-KEPT = ("*.checkpoint", "*.weights", "cells/*.json", "cells/*/*.checkpoint")
+KEPT = ("*.checkpoint", "*.weights", "cells/*.json", "cells/*/*.checkpoint", "checkpoint.pt", "start")
 # The packages whose code decides what a training learns.
 CODE = ("mobilebert_training", "mobilebert_models", "mobilebert_matching", "mobilebert_runtime")
 # Files of a model directory that are read.
@@ -65,7 +65,7 @@ def claim(
         )
     if different and write:
         for kept in (found for pattern in KEPT for found in folder.glob(pattern)):
-            kept.unlink()
+            shutil.rmtree(kept) if kept.is_dir() else kept.unlink()
         parts = {}
     if write and parts.get(part) != known:
         folder.mkdir(parents=True, exist_ok=True)
@@ -134,10 +134,10 @@ def model_hashes(directory: Path) -> dict[str, str]:
 
 
 @functools.cache
-def code_hash() -> str:
+def code_hash(packages: tuple[str, ...] = CODE) -> str:
     """A hash of the code that decides what a training learns."""
     digest = sha256()
-    for package in CODE:
+    for package in packages:
         spec = importlib.util.find_spec(package)
         for root in (spec and spec.submodule_search_locations) or ():
             for path in sorted(Path(root).rglob("*.py")):
