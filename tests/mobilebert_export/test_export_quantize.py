@@ -148,6 +148,7 @@ def test_a_table_of_rows_with_scales_gives_the_rounded_embeddings():
     assert set(largest) <= {0, 127}, "every row uses the whole range but the padding's zeros"
 
 
+@pytest.mark.slow
 def test_int16x8_has_16_bit_activations_in_its_linear_layers():
     folder = small_matcher.artefact("tflite", "int16x8")
     graph, details = TfliteGraph.read(folder / "model.tflite"), tensors(folder)

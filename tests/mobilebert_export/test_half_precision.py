@@ -16,7 +16,7 @@ from mobilebert_runtime.matcher import Matcher
 from tests.helpers import small_matcher
 
 
-@pytest.mark.parametrize("target", ["tflite", "onnx"])
+@pytest.mark.parametrize("target", [pytest.param("tflite", marks=pytest.mark.slow), "onnx"])
 def test_the_file_is_half_as_large_and_answers_as_the_rounded_network(target):
     small, plain = (small_matcher.artefact(target, quant) for quant in ("fp16", "none"))
     sizes = [(folder / f"model.{target}").stat().st_size for folder in (small, plain)]
@@ -38,6 +38,7 @@ def test_the_file_is_half_as_large_and_answers_as_the_rounded_network(target):
     assert 0 < np.abs(found - exact).max() < 4 * size
 
 
+@pytest.mark.slow
 def test_xnnpack_takes_the_half_weights_in_one_partition():
     found = describe_tflite(small_matcher.artefact("tflite", "fp16") / "model.tflite")
     assert found.xnnpack.partitions == 1

@@ -20,7 +20,7 @@ def network():
     config = EncoderConfig(
         vocab_size=200,
         hidden_size=64,
-        num_hidden_layers=2,
+        num_hidden_layers=1,
         num_attention_heads=4,
         intermediate_size=96,
         max_position_embeddings=64,

@@ -1,5 +1,6 @@
 """With the batch axis throughout a .tflite file has fewer operators and the same numbers, bit for bit."""
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 from torch import nn
 
 from mobilebert_export.pipeline.exact_rewrites import Rewritten, rewrite
+from mobilebert_export.tflite import conversion as tflite_conversion
 from mobilebert_export.tflite import writer as tflite_writer
 from mobilebert_models import build
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
@@ -21,9 +23,24 @@ BUCKETS = (Bucket(24, "seq_24"), Bucket(8, "seq_8"))
 AS_CONVERTED, WITH_BATCH_AXIS, FLAT = "as converted", "with batch axis", "flat"
 
 
-def converted(network, folder, form):
+@pytest.fixture
+def converted(tmp_path):
+    """Writes the file of a network in a form: the same conversion in each, for it takes half a minute."""
+    kept = {}
+
+    def convert(graphs):
+        network = graphs[0].network
+        if network not in kept:
+            kept[network] = tflite_conversion.convert(graphs)
+        return copy.deepcopy(kept[network])
+
+    return lambda network, form: written(network, tmp_path, form, convert)
+
+
+def written(network, folder, form, convert):
     """The file `AS_CONVERTED`, `WITH_BATCH_AXIS` throughout, or `FLAT`: linear layers write two axes."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tflite_writer, "convert", convert)
         if form == AS_CONVERTED:
             patch.setattr(tflite_writer, "keep_batch_axis", lambda file: None)
         path = folder / f"{form}.tflite"
@@ -65,12 +82,12 @@ SLOW = [
 
 
 @pytest.mark.parametrize("name", ["mobilebert", *SLOW])
-def test_the_numbers_are_those_of_the_converters_graphs(tmp_path, name):
+def test_the_numbers_are_those_of_the_converters_graphs(converted, name):
     network = asking_matcher() if name == "embedding matcher" else randomise(build(tiny(name)))
     if name == "mobilebert":  # as an export has it: its results are added two axes to two
         plain = Rewritten(network.eval())
         network = rewrite(plain, find_recipe("tflite", "none"), encoded(), encoded()).network
-    before, after = (converted(network.eval(), tmp_path, form) for form in (AS_CONVERTED, WITH_BATCH_AXIS))
+    before, after = (converted(network.eval(), form) for form in (AS_CONVERTED, WITH_BATCH_AXIS))
     kinds = {}
     for path in (before, after):
         found = graphs(path)
@@ -101,16 +118,16 @@ def test_the_numbers_are_those_of_the_converters_graphs(tmp_path, name):
 
 
 @pytest.mark.slow
-def test_products_of_two_computed_matrices_are_xnnpacks(tmp_path):
+def test_products_of_two_computed_matrices_are_xnnpacks(converted):
     """As linear layers they are none of its; what is left of those has a constant matrix."""
-    for graph in graphs(converted(asking_matcher().eval(), tmp_path, WITH_BATCH_AXIS)).values():
+    for graph in graphs(converted(asking_matcher().eval(), WITH_BATCH_AXIS)).values():
         for op in graph.operators:
             if graph.kind(op) == "FULLY_CONNECTED":
                 assert graph.producer(int(op.inputs[1])) is None, graph.name(int(op.outputs[0]))
 
 
-def test_linear_layers_and_products_read_and_give_the_batch_axis(tmp_path):
-    path = converted(randomise(build(tiny("mobilebert"))).eval(), tmp_path, WITH_BATCH_AXIS)
+def test_linear_layers_and_products_read_and_give_the_batch_axis(converted):
+    path = converted(randomise(build(tiny("mobilebert"))).eval(), WITH_BATCH_AXIS)
     for graph in graphs(path).values():
         products = []
         for op in graph.operators:
@@ -123,10 +140,11 @@ def test_linear_layers_and_products_read_and_give_the_batch_axis(tmp_path):
         assert products == [4] * 6
 
 
-@pytest.mark.parametrize("name", ["bert-base", pytest.param("embedding matcher", marks=pytest.mark.slow)])
-def test_without_the_batch_axis_every_linear_layer_writes_two_axes(tmp_path, name):
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bert-base", "embedding matcher"])
+def test_without_the_batch_axis_every_linear_layer_writes_two_axes(converted, name):
     network = (asking_matcher() if name == "embedding matcher" else randomise(build(tiny(name)))).eval()
-    before, flat = (converted(network, tmp_path, form) for form in (AS_CONVERTED, FLAT))
+    before, flat = (converted(network, form) for form in (AS_CONVERTED, FLAT))
     written = {}
     for path in (before, flat):
         linear = [
@@ -158,9 +176,9 @@ class Stacked(nn.Module):
         return self.last(torch.cat([rows, 2 * rows], 0))
 
 
-def test_what_is_read_by_an_operator_that_counts_axes_stays_as_it_is(tmp_path):
+def test_what_is_read_by_an_operator_that_counts_axes_stays_as_it_is(converted):
     network = Stacked().eval()
-    before, after = (converted(network, tmp_path, form) for form in (AS_CONVERTED, WITH_BATCH_AXIS))
+    before, after = (converted(network, form) for form in (AS_CONVERTED, WITH_BATCH_AXIS))
     for path in (before, after):
         graph = graphs(path)["seq_24"]
         joined = next(op for op in graph.operators if graph.kind(op) == "CONCATENATION")

@@ -70,7 +70,7 @@ def test_the_runtime_looks_up_exactly_the_words_of_the_codes(files: dict[tuple[s
         np.testing.assert_array_equal(there, parts[group][codes[:, group]])
 
 
-@pytest.mark.parametrize("target", ["tflite", "onnx"])
+@pytest.mark.parametrize("target", [pytest.param("tflite", marks=pytest.mark.slow), "onnx"])
 def test_a_table_that_is_codes_is_stored_as_they_are(target: str, tmp_path: Path) -> None:
     folder = small_matcher.coded_artefact(target)
     assert (folder / FILES[target]).stat().st_size < 0.5 * WORDS * WIDTH  # a byte for four numbers

@@ -76,7 +76,7 @@ def test_few_short_pairs_run_alone():
     assert plan([], shape, bucket) == []
 
 
-@pytest.mark.parametrize("quant", ["none", "dynamic"])
+@pytest.mark.parametrize("quant", ["none", pytest.param("dynamic", marks=pytest.mark.slow)])
 def test_packed_pairs_score_as_they_do_alone(quant):
     matcher = Matcher.load(small_matcher.embedding_artefact("tflite", quant))
     pairs = [(QUERY, text) for text in TEXTS]
@@ -151,13 +151,18 @@ def test_report_compares_packed_pairs_with_pytorch_and_finds_a_graph_that_errs()
     assert all(one.startswith("packed: ") for one in wrong.failures)
 
 
+def inputs_of(matcher):
+    return network_inputs(PAIRS, matcher.tokenizer, matcher.card.seq_len, matcher.card.inputs)
+
+
 def test_static_ranges_leave_the_packed_graph_out_and_the_artefact_is_read_as_before(tmp_path):
     source = small_matcher.embedding_artefact("tflite", "none")
     folder = tmp_path / "static"
     shutil.copytree(source, folder)
     plain = Matcher.load(source)
-    calibration = network_inputs(PAIRS, plain.tokenizer, plain.card.seq_len, plain.card.inputs)
-    quantize_tflite(source / "model.tflite", folder / "model.tflite", RECIPES["tflite-int8"], calibration)
+    quantize_tflite(
+        source / "model.tflite", folder / "model.tflite", RECIPES["tflite-int8"], inputs_of(plain)
+    )
     write_checksums(folder)
     matcher = Matcher.load(folder)
     assert matcher.backend.packed is None
@@ -166,9 +171,10 @@ def test_static_ranges_leave_the_packed_graph_out_and_the_artefact_is_read_as_be
     np.testing.assert_array_equal(matcher.logits(pairs), np.concatenate([matcher.logits([p]) for p in pairs]))
 
 
-def test_the_packed_graph_has_the_products_of_the_longest_and_shares_its_weights():
+def test_the_packed_graph_has_the_products_of_the_longest_and_shares_its_weights(tmp_path):
     """By the products' numbers, recipes say which stay in float."""
-    file = small_matcher.embedding_artefact("tflite", "none") / "model.tflite"
+    folder = small_matcher.embedding_artefact("tflite", "none")
+    file = folder / "model.tflite"
     graphs = {graph.signature: graph for graph in TfliteGraph.all_of(fb.read_model(str(file)))}
     longest, packed = (
         [graphs[name].shape(product.outputs[0])[-1] for product in products(graphs[name])]
@@ -176,7 +182,8 @@ def test_the_packed_graph_has_the_products_of_the_longest_and_shares_its_weights
     )
     assert longest == packed
     word_bytes = 30522 * 32
-    small = small_matcher.embedding_artefact("tflite", "dynamic") / "model.tflite"
+    small = tmp_path / "dynamic.tflite"
+    quantize_tflite(file, small, RECIPES["tflite-dynamic"], inputs_of(Matcher.load(folder)))
     buffers = [buffer.data for buffer in fb.read_model(str(small)).buffers if buffer.data is not None]
     assert sum(len(data) >= word_bytes for data in buffers) == 1, "one table of words for all graphs"
     assert len({bytes(data) for data in buffers if len(data) > 256}) == sum(len(d) > 256 for d in buffers)

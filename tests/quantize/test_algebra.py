@@ -23,11 +23,15 @@ from tests.helpers.tiny_networks import encoded, randomise, tiny
 
 SHAPES = ("bert-base", "ib-bert-large", "mobilebert", "mobilebert-table1", "mobilebert-tiny")
 SHAPES += ("mobilebert-without-opt", "matcher-m", "albert-base", "rewritten-bert")
+SAMPLED = [
+    name if name in ("mobilebert", "rewritten-bert") else pytest.param(name, marks=pytest.mark.slow)
+    for name in SHAPES
+]
 HEADS = ("pair_classifier", "regression", "pretraining", "span_qa")
 
 
 @pytest.mark.parametrize("special", [False, True], ids=["γ in [0.6, 1.6]", "some γ zero, tiny or negative"])
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_every_pass_is_an_identity_in_float64(name, special):
     for seed, head in enumerate(HEADS):
         model = randomise(build(tiny(name), head).double(), seed, special)
@@ -129,7 +133,7 @@ def test_an_unknown_pass_names_the_known_ones():
         simplify(build(tiny("mobilebert")), passes=["fold-norms"])
 
 
-@pytest.mark.parametrize("target", ["tflite", "onnx"])
+@pytest.mark.parametrize("target", [pytest.param("tflite", marks=pytest.mark.slow), "onnx"])
 def test_exported_graph_has_no_norm_left(target, tmp_path):
     """γ and β are gone from the file: what multiplies and adds is listed one by one."""
     model = mobilebert_models.load_pretrained(small_matcher.model_directory())

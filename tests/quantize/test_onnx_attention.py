@@ -65,7 +65,14 @@ def model(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize("lengths", [(LENGTH,), (8, LENGTH)], ids=["fixed", "free"])
-@pytest.mark.parametrize("kind", [kind for kind in TOKENIZERS if kind != "mpnet"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind if kind in ("bert", "mobilebert") else pytest.param(kind, marks=pytest.mark.slow)
+        for kind in TOKENIZERS
+        if kind != "mpnet"
+    ],
+)
 def test_every_layer_is_replaced_and_answers_stay(kind, lengths, model, tmp_path) -> None:
     network = model(kind)
     path = tmp_path / "plain.onnx"
@@ -101,20 +108,18 @@ def test_a_layer_in_which_one_token_asks_stays(lengths, model, tmp_path) -> None
     np.testing.assert_allclose(answers(made, inputs), answers(path, inputs), atol=1e-5)
 
 
-def test_masks_of_pairs_of_tokens_stay_as_they_are(model, tmp_path) -> None:
+@pytest.mark.parametrize("name", ["mpnet", pytest.param("matcher", marks=pytest.mark.slow)])
+def test_masks_of_pairs_of_tokens_stay_as_they_are(name, model, tmp_path) -> None:
     """Relative positions, and texts that do not see each other."""
-    buckets = (Bucket(8), Bucket(LENGTH))
-    for name, network, outputs in (
-        ("mpnet", model("mpnet"), ("logits",)),
-        ("matcher", matcher(), ("logits", "embedding")),
-    ):
-        path = tmp_path / f"{name}.onnx"
-        write_float_onnx(network, path, buckets, 18, outputs)
-        made, count = fused(path)
-        assert count == 0
-        assert [node.op_type for node in onnx.load(made).graph.node] == [
-            node.op_type for node in onnx.load(path).graph.node
-        ]
+    network = model("mpnet") if name == "mpnet" else matcher()
+    outputs = ("logits",) if name == "mpnet" else ("logits", "embedding")
+    path = tmp_path / "plain.onnx"
+    write_float_onnx(network, path, (Bucket(8), Bucket(LENGTH)), 18, outputs)
+    made, count = fused(path)
+    assert count == 0
+    assert [node.op_type for node in onnx.load(made).graph.node] == [
+        node.op_type for node in onnx.load(path).graph.node
+    ]
 
 
 def test_scores_that_someone_else_reads_stay(model, tmp_path) -> None:

@@ -58,6 +58,7 @@ def asking(tmp_path):
     return program
 
 
+@pytest.mark.slow
 def test_a_patched_program_gets_every_bit_but_those_that_are_hidden(asking):
     before = answered(asking)
     patched = asking.with_name("patched")
