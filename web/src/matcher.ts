@@ -38,7 +38,7 @@ export class Matcher extends ArtefactModel {
     checkTexts(pairs, 2);
     const shift = pairs.map(([a, b]) => this.card.lengthShift?.of(a, b) ?? 0);
     const probability = (logits: Float32Array, place: number) => positiveProbability(logits, this.card, shift[place] ?? 0);
-    const read = symmetric && this.card.symmetric ? pairs.map(sorted) : pairs;
+    const read = this.ordered(pairs, symmetric);
     const both = symmetric && !this.card.symmetric;
     const rows = this.rowsOf(both ? read.flatMap(([a, b]) => [[a, b], [b, a]] as Pair[]) : read);
     const logits = await this.logitsOf(rows);
@@ -71,7 +71,16 @@ export class Matcher extends ArtefactModel {
   /** Raw logits of each pair, in the order of `card.labels`. */
   async logits(pairs: readonly Pair[]): Promise<Float32Array[]> {
     checkTexts(pairs, 2);
-    return this.logitsOf(this.rowsOf(pairs));
+    return this.logitsOf(this.rowsOf(this.ordered(pairs)));
+  }
+
+  /**
+   * The pairs with their texts in alphabetical order, where the network means the same by both orders: its int8 ranges,
+   * found at run time, would round the two to other codes. A file with a packed graph has no such ranges, and packs
+   * pairs of the same first text.
+   */
+  private ordered(pairs: readonly Pair[], symmetric = false): readonly Pair[] {
+    return this.card.symmetric && (symmetric || !this.network.packed) ? pairs.map(sorted) : pairs;
   }
 
   private rowsOf(pairs: readonly Pair[]): Encoded[] {
