@@ -8,6 +8,7 @@ nothing.
 """
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -54,11 +55,14 @@ CELLS = [
 ]
 # Random networks whose answers move more in 8 bits than any recipe's tolerance allows.
 REFUSED = {
-    ("mobilebert", "text-matching", "onnx", "int8"),
     ("mobilebert", "token-classification", "onnx", "dynamic"),
     ("mobilebert", "token-classification", "onnx", "int8"),
-    ("albert", "text-classification", "tflite", "dynamic"),
-    ("albert", "text-classification", "tflite", "int8"),
+}
+# These lie at the limit: processors round differently, and on some they pass. Where not, they just miss it.
+AT_THE_LIMIT = {
+    ("mobilebert", "text-matching", "onnx", "int8"): r"with 95% confidence at most 0\.2\d, above 0\.20",
+    ("albert", "text-classification", "tflite", "dynamic"): r"rank agreement 0\.98\d* is below 0\.99",
+    ("albert", "text-classification", "tflite", "int8"): r"rank agreement 0\.98\d* is below 0\.99",
 }
 SAYS = {  # what the files of a sequence classifier leave open
     "text-classification": {"task": "text-classification", "texts": 1},
@@ -104,7 +108,14 @@ def test_a_cell_of_the_table(kind, task, target, quant, root, tmp_path, record_p
         assert not any(tmp_path.iterdir())
         record_property("export_table", f"{kind:12}{task:22}{target:7}{quant:8}refused")
         return
-    report = export(request).report
+    try:
+        report = export(request).report
+    except VerificationError as error:
+        if not re.search(AT_THE_LIMIT.get((kind, task, target, quant), "never refused"), str(error)):
+            raise
+        assert not any(tmp_path.iterdir())
+        record_property("export_table", f"{kind:12}{task:22}{target:7}{quant:8}refused, at the limit")
+        return
     found = report.verification
     assert found.passed
     figures = {name: getattr(found, name) for name in ("label_agreement", "rank_agreement", "min_cosine")}
