@@ -56,19 +56,20 @@ public final class Matcher extends Model {
 
   /**
    * Probability of the positive label, in [0, 1]; of a network for regression, its value itself. A cross-encoder reads
-   * a before b, so that (a, b) and (b, a) score a little differently, unless its card says that it sorts the two.
+   * a before b, so that (a, b) and (b, a) score a little differently, unless its card says that it sorts the two. An
+   * embedding matcher gives both one score.
    */
   public float score(@NonNull String textA, @NonNull String textB) {
     return match(textA, textB).score;
   }
 
   /**
-   * The mean over both orders: the same for both, at twice the time. An embedding matcher and one that sorts its texts
-   * compare the two in one order, at no more time: the other gives the same, up to float rounding of the former.
+   * The mean over both orders: the same for both, at twice the time. Of an embedding matcher and of one that sorts its
+   * texts it is the score, at no more time.
    */
   public float scoreBothWays(@NonNull String textA, @NonNull String textB) {
     if (card.symmetric()) {
-      return textA.compareTo(textB) <= 0 ? score(textA, textB) : score(textB, textA);
+      return score(textA, textB);
     }
     return 0.5f * (score(textA, textB) + score(textB, textA));
   }
@@ -82,9 +83,26 @@ public final class Matcher extends Model {
   /** The same, which another thread may end. */
   Answer match(String textA, String textB, Cancellation cancellation) {
     long start = System.nanoTime();
-    TextEncoder.Encoded input = encoder.encode(textA, textB, cancellation, lengths());
+    // The sums of the two orders differ in the last bits, which 8-bit ranges found at run time round to other codes.
+    boolean turned = card.symmetric() && compare(textA, textB) > 0;
+    TextEncoder.Encoded input =
+        encoder.encode(turned ? textB : textA, turned ? textA : textB, cancellation, lengths());
     float score = card.decision.score(run(input, "logits"), textA, textB);
     return new Answer(score, label(score), input, (System.nanoTime() - start) / 1e6);
+  }
+
+  /** Compares by code points, as Python does; String.compareTo puts surrogates below the last letters of the BMP. */
+  static int compare(String a, String b) {
+    int shorter = Math.min(a.length(), b.length());
+    for (int i = 0; i < shorter; i++) {
+      char one = a.charAt(i);
+      char other = b.charAt(i);
+      if (one != other) {
+        boolean alike = Character.isSurrogate(one) == Character.isSurrogate(other);
+        return alike ? one - other : Character.isSurrogate(one) ? 1 : -1;
+      }
+    }
+    return a.length() - b.length();
   }
 
   /** The positive label at and above the threshold; below it the other one, of two labels, else "not" it. */

@@ -56,6 +56,16 @@ public final class TasksTest {
   }
 
   @Test
+  public void textsSortByCodePointsAsInPython() {
+    String[] sorted = {"", "a", "ab", "b", "\uE000", "\uFFFD", "\uD83D\uDE00", "\uD83D\uDE01"};
+    for (int i = 0; i < sorted.length; i++) {
+      for (int k = 0; k < sorted.length; k++) {
+        assertEquals(Integer.signum(i - k), Integer.signum(Matcher.compare(sorted[i], sorted[k])));
+      }
+    }
+  }
+
+  @Test
   public void classifiersScoreAsPython() throws Exception {
     for (String name : new String[] {"classes", "classes-of-pairs", "classes-cut-left", "pairs-cut-left"}) {
       try (final TextClassifier classifier = TextClassifier.load(Golden.file(name), options())) {
