@@ -23,8 +23,10 @@ import java.util.zip.CRC32;
  */
 final class PreparedFile {
   private static final int FORMAT = 0x4d42_0001;
-  private static final int START = 2 * Integer.BYTES;
+  private static final int NUMBER = 4; // bytes
+  private static final int START = 2 * NUMBER;
   private static final int PARTS = 3;
+  private static final int BLOCK = 1 << 16;
 
   /** Member "added_tokens" of tokenizer.json. */
   final Fields added;
@@ -43,11 +45,8 @@ final class PreparedFile {
       return null;
     }
     ByteBuffer bytes = map(file);
-    CRC32 sum = new CRC32();
     boolean known = bytes.getInt() == FORMAT;
-    int expected = bytes.getInt();
-    sum.update(bytes.duplicate());
-    if (!known || expected != (int) sum.getValue() || !text(part(bytes)).equals(artefact)) {
+    if (bytes.getInt() != sum(bytes.duplicate()) || !known || !text(part(bytes)).equals(artefact)) {
       return null;
     }
     String added = text(part(bytes));
@@ -69,12 +68,23 @@ final class PreparedFile {
     }
   }
 
+  private static int sum(ByteBuffer bytes) {
+    CRC32 sum = new CRC32();
+    byte[] block = new byte[BLOCK];
+    while (bytes.hasRemaining()) {
+      int count = Math.min(BLOCK, bytes.remaining());
+      bytes.get(block, 0, count);
+      sum.update(block, 0, count);
+    }
+    return (int) sum.getValue();
+  }
+
   private static ByteBuffer part(ByteBuffer bytes) {
     ByteBuffer part = bytes.slice();
     int length = part.getInt();
     ByteBuffer found = part.slice();
     found.limit(length);
-    bytes.position(bytes.position() + Integer.BYTES + length);
+    bytes.position(bytes.position() + NUMBER + length);
     return found;
   }
 
@@ -86,14 +96,13 @@ final class PreparedFile {
   static void write(File file, String artefact, String added, byte... words) throws IOException {
     byte[][] parts = {artefact.getBytes(StandardCharsets.UTF_8), added.getBytes(StandardCharsets.UTF_8), words};
     ByteBuffer bytes =
-        ByteBuffer.allocate(START + PARTS * Integer.BYTES + parts[0].length + parts[1].length + words.length);
+        ByteBuffer.allocate(START + PARTS * NUMBER + parts[0].length + parts[1].length + words.length);
     bytes.position(START);
     for (byte[] part : parts) {
       bytes.putInt(part.length).put(part);
     }
-    CRC32 sum = new CRC32();
-    sum.update(bytes.array(), START, bytes.capacity() - START);
-    bytes.putInt(0, FORMAT).putInt(Integer.BYTES, (int) sum.getValue());
+    bytes.position(START);
+    bytes.putInt(0, FORMAT).putInt(NUMBER, sum(bytes));
     File beside = File.createTempFile(file.getName(), null, file.getParentFile());
     FileOutputStream stream = new FileOutputStream(beside);
     try {

@@ -23,6 +23,7 @@ final class WordList {
 
   private static final int LETTER_BITS = 5;
   private static final int LINE_BITS = 19;
+  private static final int NUMBER = 4; // bytes
 
   /** All words one after the other in the order of the alphabet, and where each begins. */
   private final ByteBuffer letters;
@@ -89,13 +90,13 @@ final class WordList {
   private static IntBuffer numbers(ByteBuffer from, int count) {
     IntBuffer numbers = from.slice().asIntBuffer();
     numbers.limit(count);
-    from.position(from.position() + count * Integer.BYTES);
+    from.position(from.position() + count * NUMBER);
     return numbers;
   }
 
   /** The list as it is, for the next start: {@link #read} sorts nothing. */
   byte[] write() {
-    ByteBuffer out = ByteBuffer.allocate((1 + starts.capacity() + lines.capacity()) * Integer.BYTES + letters.capacity());
+    ByteBuffer out = ByteBuffer.allocate((1 + starts.capacity() + lines.capacity()) * NUMBER + letters.capacity());
     out.putInt(lines.capacity());
     for (IntBuffer numbers : new IntBuffer[] {starts, lines}) {
       for (int i = 0; i < numbers.capacity(); i++) {
