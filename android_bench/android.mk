@@ -7,7 +7,7 @@ export MOBILEBERT_ANDROID_TOOLS := $(abspath $(ANDROID_TOOLS))
 
 ANDROID_TESTS := tests/android_bench/test_phone_layouts.py tests/android_bench/test_phone_gradle.py tests/android_bench/test_phone_core.py tests/android_bench/test_phone_host.py tests/android_bench/test_phone_app.py \
 	tests/android_bench/test_phone_bridge.py tests/android_bench/test_phone_aar.py tests/android_bench/test_phone_loader.py tests/android_bench/test_phone_tasks.py \
-	tests/android_bench/test_phone_icu.py tests/android_bench/test_phone_shrunk.py tests/android_bench/test_phone_maven.py \
+	tests/android_bench/test_phone_icu.py tests/android_bench/test_phone_shrunk.py tests/android_bench/test_phone_maven.py tests/android_bench/test_phone_cold_start.py \
 	tests/android_bench/test_phone_arm.py tests/android_bench/test_arm_instructions.py
 
 .PHONY: android-quick android-tools android-test android-test-all android-artefacts apk aar maven

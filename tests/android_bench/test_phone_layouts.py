@@ -37,6 +37,9 @@ def _faults(tag, name, values, labelled):
     for colour in ("textColor", "background", "textColorHint"):
         if values.get(colour, "?").startswith("#"):
             yield f"{colour} {values[colour]} is the same in dark mode"
+    for attribute, value in values.items():
+        if re.search("Left|Right", attribute) or re.search(r"\b(left|right)\b", value):
+            yield f"{attribute} {value} is the wrong side where people read from the right"
     for told in ("text", "hint", "contentDescription"):
         value = values.get(told, "")
         if value and not value.startswith("@string/") and not value.isdigit():
@@ -82,6 +85,8 @@ def test_every_screen_is_looked_at():
         ("faq", "@string/faq_query", "Your question", "not in strings.xml"),
         ("faq", 'android:minHeight="48dp"', 'android:minHeight="20dp"', "can be touched"),
         ("match", "ScrollView", "FrameLayout", "does not scroll"),
+        ("match", "android:padding=", "android:paddingLeft=", "read from the right"),
+        ("match", 'android:orientation="vertical"', 'android:gravity="right"', "read from the right"),
     ],
 )
 def test_each_fault_is_found(screen, given, changed, said):
@@ -103,6 +108,48 @@ def test_light_and_dark_mode_have_the_system_s_themes():
         for folder in ("values", "values-night")
     ]
     assert parents == ["@android:style/Theme.Material.Light", "@android:style/Theme.Material"]
+
+
+def strings(folder):
+    return {one.get("name"): one for one in ET.parse(RES / folder / "strings.xml").findall("string")}
+
+
+@pytest.mark.parametrize("folder", ["values-ar", "values-de"])
+def test_a_translation_is_whole_and_keeps_commands_and_places(folder):
+    original = {name: one for name, one in strings("values").items() if one.get("translatable") != "false"}
+    translated = strings(folder)
+    assert translated.keys() == original.keys()
+    for name, one in translated.items():
+        for kept in (r"%\d\$s", r"adb push \S+"):
+            assert re.findall(kept, one.text) == re.findall(kept, original[name].text), name
+    assert sum(translated[name].text == one.text for name, one in original.items()) <= 1
+
+
+def test_the_screens_are_turned_round_where_people_read_from_the_right():
+    manifest = ET.parse(RES.parent / "AndroidManifest.xml").find("application")
+    assert manifest.get(f"{ANDROID}supportsRtl") == "true"
+    assert manifest.get(f"{ANDROID}icon") == "@mipmap/icon"
+
+
+def test_every_shape_that_a_launcher_cuts_leaves_the_icons_drawing_whole():
+    icon = ET.parse(RES / "mipmap-anydpi-v26/icon.xml").getroot()
+    layers = {layer.tag: layer.get(f"{ANDROID}drawable") for layer in icon}
+    assert layers.keys() == {"background", "foreground", "monochrome"}
+    vector = ET.parse(RES / f"{layers['foreground'].removeprefix('@')}.xml").getroot()
+    assert {vector.get(f"{ANDROID}{name}") for name in ("width", "height")} == {"108dp"}
+    assert {vector.get(f"{ANDROID}viewport{name}") for name in ("Width", "Height")} == {"108"}
+    corners = [
+        (x, y)
+        for path in vector
+        for left, top, width, down in re.findall(
+            r"M(\d+),(\d+)h(\d+)v(\d+)h-\3z", path.get(f"{ANDROID}pathData")
+        )
+        for x in (int(left), int(left) + int(width))
+        for y in (int(top), int(top) + int(down))
+    ]
+    assert len(corners) == 12, "the drawing is three bars"
+    # Any mask keeps the circle of 66dp in the middle (Android's guide to adaptive icons).
+    assert all((x - 54) ** 2 + (y - 54) ** 2 <= 33**2 for x, y in corners)
 
 
 def test_each_string_is_used():

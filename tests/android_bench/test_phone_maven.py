@@ -240,3 +240,17 @@ def test_coroutines_are_cancelled_and_the_last_text_is_answered(repository, arte
         ["mobilebert.ktx.FaqTest"], [tmp_path / "tests", *path, *kotlin.libraries()], {"golden": artefact}
     )
     assert re.search(r"OK \(5 tests\)", report)
+
+
+def test_the_samples_download_goes_on_where_it_stopped(repository, tmp_path):
+    """docs/android.md shows its use; an app copies the file."""
+    jars, _ = unpacked(repository, tmp_path)
+    junit = tools.find("junit") / "usr" / "share" / "java"
+    path = [*jars, junit / "junit4.jar", junit / "hamcrest-core.jar"]
+    sample = maven.KTX / "sample"
+    sources = [sample / "kotlin/mobilebert/sample/Download.kt", sample / "test/kotlin"]
+    kotlin.compile_sources(sources, tmp_path / "tests", path)
+    report = java.run_junit(
+        ["mobilebert.sample.DownloadTest"], [tmp_path / "tests", *path, *kotlin.libraries()], {}
+    )
+    assert re.search(r"OK \(5 tests\)", report)

@@ -22,6 +22,7 @@ import java.util.Map;
  * NO_BACKUP/artefacts/.lock                  held by the process that copies
  *                     FOLDER/SUMS/NAME/      the copy; SUMS is a part of the hash of its SHA256SUMS
  *                     FOLDER/SUMS/checked    sizes and times of the files when their hashes were compared
+ *                     FOLDER/SUMS/prepared   see {@link PreparedFile}
  * </pre>
  *
  * <p>Not in a backup: the files come with the app, and Android's Auto Backup takes 25 MB of an app in all.
@@ -30,6 +31,7 @@ public final class AssetFolders {
   private static final String PLACE = "artefacts";
   private static final String SUMS = "SHA256SUMS";
   private static final String CHECKED = "checked";
+  private static final String PREPARED = "prepared";
   private static final String PART = "part";
   private static final int VERSION_DIGITS = 16;
 
@@ -90,6 +92,11 @@ public final class AssetFolders {
     }
     deleteOthers(assets, root, "", home);
     return copy;
+  }
+
+  /** Where what is made of a copy's files may be kept: it goes with the copy. */
+  static File kept(File copy) {
+    return new File(copy.getParentFile(), PREPARED);
   }
 
   /** Is the copy whole? Its hashes are compared where sizes or times are not those of the last time. */

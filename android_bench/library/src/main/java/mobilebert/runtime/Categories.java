@@ -15,11 +15,11 @@ final class Categories {
   private final int[] numberRuns;
 
   Categories() throws IOException {
-    for (String line : Files.readResource("categories.txt")) {
-      String[] row = line.split(" ");
-      IntList runs = row[0].equals("L") ? letters : numbers;
-      runs.add(Integer.parseInt(row[1], 16));
-      runs.add(Integer.parseInt(row[2], 16) + 1);
+    Rows rows = new Rows("categories.txt");
+    for (char kind = rows.next(); kind != 0; kind = rows.next()) {
+      IntList runs = kind == 'L' ? letters : numbers;
+      runs.add(rows.number());
+      runs.add(rows.number() + 1);
     }
     letterRuns = letters.toArray();
     numberRuns = numbers.toArray();

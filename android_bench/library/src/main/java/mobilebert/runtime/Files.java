@@ -1,21 +1,17 @@
 package mobilebert.runtime;
 
 import androidx.annotation.NonNull;
-import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /** Whole files as text, copies, and writes that are never half there. */
@@ -82,7 +78,8 @@ public final class Files {
     return text(bytes.toByteArray(), name);
   }
 
-  private static String text(byte[] bytes, String name) throws IOException {
+  /** The text of UTF-8 bytes. */
+  static String text(byte[] bytes, String name) throws IOException {
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (CharacterCodingException error) {
@@ -90,24 +87,19 @@ public final class Files {
     }
   }
 
-  /** The lines of a table that is packaged with the library, without its comments. */
-  static List<String> readResource(String name) throws IOException {
+  /** A table that is packaged with the library. */
+  static byte[] readResource(String name) throws IOException {
     InputStream stream = Files.class.getResourceAsStream(RESOURCES + name);
     if (stream == null) {
       throw new IOException("the table " + name + " is not in the app; its packaging options must not exclude it");
     }
-    List<String> lines = new ArrayList<String>();
-    BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.US_ASCII));
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try {
-      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        if (!line.startsWith("#")) {
-          lines.add(line);
-        }
-      }
+      copy(stream, bytes);
     } finally {
-      reader.close();
+      stream.close();
     }
-    return lines;
+    return bytes.toByteArray();
   }
 
   /** Writes beside the file under a temporary name, then renames. */

@@ -54,13 +54,14 @@ public abstract class Model implements AutoCloseable {
     /** Opens a folder, every file of which is compared with its checksum first. */
     static Parts open(File folder, Reads reads, ModelOptions options) {
       try {
-        return open(folder, reads, options, true);
+        return open(folder, reads, options, null);
       } catch (IOException error) {
         throw new ArtefactException(error.getMessage(), error);
       }
     }
 
-    private static Parts open(File folder, Reads reads, ModelOptions options, boolean verify) throws IOException {
+    /** Opens a folder: one whose files were not compared yet, or a copy with a place for what is made of them. */
+    private static Parts open(File folder, Reads reads, ModelOptions options, File kept) throws IOException {
       if (options.key() != null) {
         Minisign.verify(folder, options.key());
       }
@@ -69,8 +70,11 @@ public abstract class Model implements AutoCloseable {
         throw new IOException(folder.getName() + " is for " + card.task.id + ", not for this class");
       }
       Map<String, String> hashes =
-          verify ? Checksums.verify(folder, card.files()) : Checksums.listed(folder, card.files());
-      TextEncoder encoder = TextEncoder.read(folder, card);
+          kept == null ? Checksums.verify(folder, card.files()) : Checksums.listed(folder, card.files());
+      TextEncoder encoder =
+          kept == null
+              ? TextEncoder.read(folder, card)
+              : TextEncoder.read(folder, card, kept, Checksums.fingerprint(hashes, TextEncoder.FILES));
       Network network = options.backend().open(folder, card, options.threads());
       String fingerprint = Checksums.fingerprint(hashes, card.modelFile, "io.json", "spelling.txt", "tokenizer.json");
       return new Parts(card, encoder, network, fingerprint);
@@ -79,7 +83,8 @@ public abstract class Model implements AutoCloseable {
     /** Opens a folder of the app's assets, whose copy was compared with its checksums when it was made. */
     static Parts open(Context context, String folder, Reads reads, ModelOptions options) {
       try {
-        return open(AssetFolders.unpack(context, folder), reads, options, false);
+        File copy = AssetFolders.unpack(context, folder);
+        return open(copy, reads, options, AssetFolders.kept(copy));
       } catch (IOException error) {
         throw new ArtefactException(error.getMessage(), error);
       }

@@ -53,7 +53,7 @@ final class SpellingCorrector {
     return new SpellingCorrector(WordList.read(folder));
   }
 
-  private SpellingCorrector(WordList words) {
+  SpellingCorrector(WordList words) {
     this.words = words;
   }
 

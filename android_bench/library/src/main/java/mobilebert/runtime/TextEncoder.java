@@ -5,13 +5,18 @@ import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * One text or two as the network reads them: with the template's special tokens, the longer text cut first, padded to a
  * length. Immutable: threads may share one.
  */
 public final class TextEncoder {
+  /** The files that it is made of. */
+  static final String[] FILES = {"io.json", "tokenizer.json", "vocab.txt", "spelling.txt"};
+
   private static final int[] NONE = {};
 
   /** How many times more tokens are read of two long texts, again and again, until one ends. */
@@ -47,15 +52,51 @@ public final class TextEncoder {
   /** The encoder of an artefact folder; throws where tokenizer.json is not what the card says. */
   @NonNull
   public static TextEncoder read(File folder, ArtefactCard card) throws IOException {
-    SpellingCorrector spelling = card.tokenizer.spelling ? SpellingCorrector.read(folder) : null;
+    return read(folder, card, Tokenizer.file(folder, card.tokenizer), words(folder, card));
+  }
+
+  /**
+   * The same of a folder that does not change. What is made of its files is kept in one beside it, for the next time; a
+   * byte-level BPE is read anew each time.
+   *
+   * @param artefact tells which files the folder has
+   */
+  static TextEncoder read(File folder, ArtefactCard card, File kept, String artefact) throws IOException {
+    if (!card.tokenizer.kind.equals(TokenizerCard.WORDPIECE)) {
+      return read(folder, card);
+    }
+    PreparedFile prepared = PreparedFile.read(kept, artefact);
+    if (prepared != null) {
+      Tokenizer tokenizer = WordPiece.compared(folder, prepared.added, card.tokenizer.lowercase);
+      return new TextEncoder(tokenizer, card.tokenizer, corrector(prepared.words));
+    }
     Fields file = Tokenizer.file(folder, card.tokenizer);
+    WordList words = words(folder, card);
+    TextEncoder encoder = read(folder, card, file, words);
+    Map<String, Object> added = new HashMap<String, Object>();
+    if (file.has("added_tokens")) {
+      added.put("added_tokens", file.data.get("added_tokens"));
+    }
+    PreparedFile.write(kept, artefact, Json.write(added), words == null ? new byte[0] : words.write());
+    return encoder;
+  }
+
+  private static TextEncoder read(File folder, ArtefactCard card, Fields file, WordList words) throws IOException {
     Tokenizer tokenizer = Tokenizer.read(folder, card.tokenizer, file);
-    TextEncoder encoder = new TextEncoder(tokenizer, card.tokenizer, spelling);
+    TextEncoder encoder = new TextEncoder(tokenizer, card.tokenizer, corrector(words));
     TemplateIds pair = TemplateIds.read(file, true);
     if (!encoder.single.same(TemplateIds.read(file, false)) || encoder.pair != null && !encoder.pair.same(pair)) {
       throw file.fault("its template is not that of io.json");
     }
     return encoder;
+  }
+
+  private static WordList words(File folder, ArtefactCard card) throws IOException {
+    return card.tokenizer.spelling ? WordList.read(folder) : null;
+  }
+
+  private static SpellingCorrector corrector(WordList words) {
+    return words == null ? null : new SpellingCorrector(words);
   }
 
   /** One encoded input: rows of equal length, and how many of them are tokens. */

@@ -25,8 +25,9 @@ final class UnicodeTable {
   /** Reads the table that is packaged with this class. */
   static UnicodeTable load() throws IOException {
     UnicodeTable table = new UnicodeTable();
-    for (String line : Files.readResource("unicode.txt")) {
-      table.add(line.split(" "));
+    Rows rows = new Rows("unicode.txt");
+    for (char kind = rows.next(); kind != 0; kind = rows.next()) {
+      table.add(kind, rows);
     }
     return table;
   }
@@ -45,45 +46,42 @@ final class UnicodeTable {
     return has(codePoint, SORTED) ? classes.get(codePoint) : 0;
   }
 
-  private void add(String[] row) {
-    int first = Integer.parseInt(row[1], 16);
-    int last = Integer.parseInt(row[2], 16);
+  private void add(char kind, Rows rows) {
+    int first = rows.number();
+    int last = rows.number();
+    int flag = flag(kind);
     for (int code = first; code <= last; code++) {
-      flags[code] |= flag(row[0]);
-      if (row[0].equals("M")) {
-        targets.put(code, numbers(row));
-      } else if (row[0].equals("L")) {
-        targets.put(code, new int[] {code + Integer.parseInt(row[3], 16)});
-      } else if (row[0].equals("O")) {
-        classes.put(code, Integer.parseInt(row[3], 16));
+      flags[code] |= flag;
+    }
+    IntList numbers = new IntList(4);
+    while (rows.hasNumber()) {
+      numbers.add(rows.number());
+    }
+    for (int code = first; code <= last && numbers.size() > 0; code++) {
+      if (flag == SORTED) {
+        classes.put(code, numbers.get(0));
+      } else {
+        targets.put(code, kind == 'M' ? numbers.toArray() : new int[] {code + numbers.get(0)});
       }
     }
   }
 
-  private static int[] numbers(String[] row) {
-    int[] found = new int[row.length - 3];
-    for (int i = 0; i < found.length; i++) {
-      found[i] = Integer.parseInt(row[i + 3], 16);
-    }
-    return found;
-  }
-
-  private static int flag(String kind) {
+  private static int flag(char kind) {
     switch (kind) {
-      case "D":
+      case 'D':
         return DROPPED;
-      case "A":
+      case 'A':
         return ACCENT;
-      case "S":
+      case 'S':
         return SPACE;
-      case "C":
+      case 'C':
         return IDEOGRAPH;
-      case "P":
+      case 'P':
         return PUNCTUATION;
-      case "M":
-      case "L":
+      case 'M':
+      case 'L':
         return MAPPED;
-      case "O":
+      case 'O':
         return SORTED;
       default:
         throw new IllegalStateException("unicode.txt has a row of unknown kind " + kind);

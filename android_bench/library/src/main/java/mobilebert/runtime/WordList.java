@@ -2,12 +2,15 @@ package mobilebert.runtime;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.IntBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The words of spelling.txt in the order of the alphabet, each with its line. All letters lie in one array, and the order
- * is found by sorting numbers: a list of 140,000 words takes no object for each. Immutable: threads may share one.
+ * The words of spelling.txt in the order of the alphabet, each with its line. All letters lie in one buffer, of memory or
+ * of a file, and the order is found by sorting numbers: a list of 140,000 words takes no object for each. Immutable:
+ * threads may share one.
  */
 final class WordList {
   static final String FILE = "spelling.txt";
@@ -20,14 +23,15 @@ final class WordList {
 
   private static final int LETTER_BITS = 5;
   private static final int LINE_BITS = 19;
+  private static final int NUMBER = 4; // bytes
 
   /** All words one after the other in the order of the alphabet, and where each begins. */
-  private final byte[] letters;
+  private final ByteBuffer letters;
 
-  private final int[] starts;
+  private final IntBuffer starts;
 
   /** The line of each word in the file, from 1 on. */
-  private final int[] lines;
+  private final IntBuffer lines;
 
   /** Reads a folder's spelling.txt: a word a line, the most frequent first. */
   static WordList read(File folder) throws IOException {
@@ -60,16 +64,46 @@ final class WordList {
       order[i] = i;
     }
     sort(order, 0, count, 0, text, places);
-    letters = new byte[text.length - count];
-    starts = new int[count + 1];
-    lines = new int[count];
+    letters = ByteBuffer.allocate(text.length - count);
+    starts = IntBuffer.allocate(count + 1);
+    lines = IntBuffer.allocate(count);
     for (int i = 0; i < count; i++) {
       int from = places[(int) order[i]];
-      int length = places[(int) order[i] + 1] - 1 - from;
-      System.arraycopy(text, from, letters, starts[i], length);
-      starts[i + 1] = starts[i] + length;
-      lines[i] = (int) order[i] + 1;
+      letters.put(text, from, places[(int) order[i] + 1] - 1 - from);
+      starts.put(i + 1, letters.position());
+      lines.put(i, (int) order[i] + 1);
     }
+  }
+
+  /** The list that {@link #write} wrote; it goes on reading from the buffer. */
+  static WordList read(ByteBuffer written) {
+    int count = written.getInt();
+    return new WordList(numbers(written, count + 1), numbers(written, count), written.slice());
+  }
+
+  private WordList(IntBuffer starts, IntBuffer lines, ByteBuffer letters) {
+    this.starts = starts;
+    this.lines = lines;
+    this.letters = letters;
+  }
+
+  private static IntBuffer numbers(ByteBuffer from, int count) {
+    IntBuffer numbers = from.slice().asIntBuffer();
+    numbers.limit(count);
+    from.position(from.position() + count * NUMBER);
+    return numbers;
+  }
+
+  /** The list as it is, for the next start: {@link #read} sorts nothing. */
+  byte[] write() {
+    ByteBuffer out = ByteBuffer.allocate((1 + starts.capacity() + lines.capacity()) * NUMBER + letters.capacity());
+    out.putInt(lines.capacity());
+    for (IntBuffer numbers : new IntBuffer[] {starts, lines}) {
+      for (int i = 0; i < numbers.capacity(); i++) {
+        out.putInt(numbers.get(i));
+      }
+    }
+    return out.put(letters.array()).array();
   }
 
   /** Sorts lines in a range, whose words have their first letters in common, by the letters from a place on. */
@@ -110,22 +144,26 @@ final class WordList {
   }
 
   int size() {
-    return lines.length;
+    return lines.limit();
   }
 
   /** The line of the word at a place, from 1 on. */
   int lineAt(int place) {
-    return lines[place];
+    return lines.get(place);
   }
 
   String wordAt(int place) {
-    return new String(letters, starts[place], starts[place + 1] - starts[place], StandardCharsets.US_ASCII);
+    byte[] word = new byte[starts.get(place + 1) - starts.get(place)];
+    for (int i = 0; i < word.length; i++) {
+      word[i] = letters.get(starts.get(place) + i);
+    }
+    return new String(word, StandardCharsets.US_ASCII);
   }
 
   /** A word's line in the file, from 1 on; 0 where it is not there. */
   int line(String word) {
-    int place = find(0, lines.length, 0, word, 0);
-    return place < 0 ? 0 : lines[place];
+    int place = find(0, size(), 0, word, 0);
+    return place < 0 ? 0 : lineAt(place);
   }
 
   /** The place in a range of equal beginnings of the word that goes on from `at` as `word` does from `from`; or −1. */
@@ -148,10 +186,11 @@ final class WordList {
   }
 
   private int compare(int place, int at, String word, int from) {
-    int length = starts[place + 1] - starts[place] - at;
+    int start = starts.get(place) + at;
+    int length = starts.get(place + 1) - start;
     int other = word.length() - from;
     for (int i = 0; i < Math.min(length, other); i++) {
-      int order = letters[starts[place] + at + i] - word.charAt(from + i);
+      int order = letters.get(start + i) - word.charAt(from + i);
       if (order != 0) {
         return order;
       }
@@ -176,7 +215,7 @@ final class WordList {
 
   /** A letter of the word at a place; 0 beyond its end. */
   int letter(int place, int at) {
-    int from = starts[place] + at;
-    return from < starts[place + 1] ? letters[from] : 0;
+    int from = starts.get(place) + at;
+    return from < starts.get(place + 1) ? letters.get(from) : 0;
   }
 }

@@ -1,10 +1,10 @@
 package mobilebert.runtime;
 
-import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
-import java.io.StringReader;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -31,33 +31,53 @@ final class WordPiece extends Tokenizer {
 
   /** Reads vocab.txt and tokenizer.json of an artefact folder; throws where they do not say the same. */
   WordPiece(File folder, Fields file, boolean lowercase) throws IOException {
-    normalizer = new TextNormalizer(lowercase);
-    checkRules(file, lowercase);
-    vocabulary = file.object("model").object("vocab").ids();
-    if (!vocabulary.containsKey(UNKNOWN)) {
-      throw file.fault("its vocabulary has no " + UNKNOWN);
-    }
-    unknown = vocabulary.get(UNKNOWN);
-    added = new AddedTokens(file, vocabulary, normalizer);
-    vocabulary.putAll(added.ids());
-    if (!isVocabulary(Files.readText(new File(folder, "vocab.txt")))) {
+    this(file, checked(file, lowercase), new TextNormalizer(lowercase));
+    byte[] text = Files.readBytes(new File(folder, "vocab.txt"));
+    Files.text(text, "vocab.txt"); // refuses what is not UTF-8
+    if (!vocabulary.equals(entries(text))) {
       throw file.fault("its entries are not those of vocab.txt");
     }
   }
 
-  /** Does a text have each entry in the line of its id? Of a token in two lines the last one counts. */
-  private boolean isVocabulary(String text) throws IOException {
-    BufferedReader reader = new BufferedReader(new StringReader(text));
-    int own = 0;
-    int line = 0;
-    for (String token = reader.readLine(); token != null; token = reader.readLine()) {
-      Integer id = vocabulary.get(token);
-      if (id == null || id < line) {
-        return false;
+  /**
+   * Of a folder whose tokenizer.json was compared with its vocab.txt, the same without tokenizer.json.
+   *
+   * @param file has its member "added_tokens"
+   */
+  static WordPiece compared(File folder, Fields file, boolean lowercase) throws IOException {
+    Map<String, Integer> vocabulary = entries(Files.readBytes(new File(folder, "vocab.txt")));
+    return new WordPiece(file, vocabulary, new TextNormalizer(lowercase));
+  }
+
+  private WordPiece(Fields file, Map<String, Integer> vocabulary, TextNormalizer normalizer) throws IOException {
+    this.normalizer = normalizer;
+    this.vocabulary = vocabulary;
+    unknown = vocabulary.get(UNKNOWN);
+    added = new AddedTokens(file, vocabulary, normalizer);
+    vocabulary.putAll(added.ids());
+  }
+
+  /** Ids by token of a vocab.txt, a token a line; of one in two lines the last counts. */
+  private static Map<String, Integer> entries(byte... text) {
+    Map<String, Integer> found = new HashMap<String, Integer>(1 << 16);
+    int start = 0;
+    for (int i = 0, line = 0; i <= text.length; i++) {
+      if (i < text.length ? text[i] == '\n' : start < i) {
+        found.put(new String(text, start, i - start, StandardCharsets.UTF_8), line++);
+        start = i + 1;
       }
-      own += id == line++ ? 1 : 0;
     }
-    return own == vocabulary.size();
+    return found;
+  }
+
+  /** The vocabulary of a file that was checked. */
+  private static Map<String, Integer> checked(Fields file, boolean lowercase) throws IOException {
+    checkRules(file, lowercase);
+    Map<String, Integer> vocabulary = file.object("model").object("vocab").ids();
+    if (!vocabulary.containsKey(UNKNOWN)) {
+      throw file.fault("its vocabulary has no " + UNKNOWN);
+    }
+    return vocabulary;
   }
 
   /** Throws unless tokenizer.json, by which Python splits texts, says what this class does. */

@@ -7,6 +7,7 @@ import static org.junit.Assert.fail;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import org.junit.Rule;
@@ -19,7 +20,16 @@ public final class SpellingCorrectorTest {
 
   @Test
   public void textsAreCorrectedAsByPython() throws Exception {
-    SpellingCorrector corrector = SpellingCorrector.read(Golden.file("spelling"));
+    compareTexts(SpellingCorrector.read(Golden.file("spelling")));
+  }
+
+  @Test
+  public void aListThatWasSortedBeforeCorrectsTheSame() throws Exception {
+    byte[] written = WordList.read(Golden.file("spelling")).write();
+    compareTexts(new SpellingCorrector(WordList.read(ByteBuffer.wrap(written))));
+  }
+
+  private static void compareTexts(SpellingCorrector corrector) throws Exception {
     List<Map<String, Object>> rows = Golden.rows("spelling.json");
     int changed = 0;
     for (Map<String, Object> row : rows) {

@@ -53,6 +53,24 @@ public final class TokenizerTest {
     assertTrue(refusal("unigram", "", "").contains("unigram"));
   }
 
+  @Test
+  public void aVocabularyWhoseLinesEndAsOnWindowsIsRefusedAsByPython() throws Exception {
+    final File folder = temporary.newFolder();
+    Files.writeText(new File(folder, "tokenizer.json"), Files.readText(Golden.file("tokenizers/wordpiece/tokenizer.json")));
+    String vocabulary = Files.readText(Golden.file("tokenizers/wordpiece/vocab.txt"));
+    Files.writeText(new File(folder, "vocab.txt"), vocabulary.replace("\n", "\r\n"));
+    IOException error =
+        assertThrows(
+            IOException.class,
+            new ThrowingRunnable() {
+              @Override
+              public void run() throws IOException {
+                Tokenizer.read(folder, card("wordpiece"));
+              }
+            });
+    assertTrue(error.getMessage(), error.getMessage().contains("not those of vocab.txt"));
+  }
+
   private static void compare(String name) throws Exception {
     Tokenizer tokenizer = Tokenizer.read(Golden.file("tokenizers/" + name), card(name));
     List<Map<String, Object>> rows = Golden.rows("tokenizers/" + name + "/lines.json");

@@ -38,7 +38,7 @@ final class Faq implements LatestQuery.Questions {
   static Faq open(Context context, String name, int threads, Cancellation cancellation) throws IOException {
     List<String> questions = questions(file(context));
     ModelOptions options = new ModelOptions().threads(threads);
-    Embedder embedder = Embedder.load(Artefacts.choose(context, name), options);
+    Embedder embedder = Artefacts.embedder(context, name, options);
     Matcher matcher = null;
     Faq found = null;
     try {
@@ -73,9 +73,9 @@ final class Faq implements LatestQuery.Questions {
   }
 
   private static Matcher matcher(Context context, ModelOptions options) throws IOException {
-    for (File folder : Artefacts.list(context)) {
-      if (ArtefactCard.read(folder).task == Task.TEXT_MATCHING) {
-        return Matcher.load(folder, options);
+    for (String name : Artefacts.names(context)) {
+      if (ArtefactCard.read(Artefacts.folder(context, name)).task == Task.TEXT_MATCHING) {
+        return Artefacts.matcher(context, name, options);
       }
     }
     return null;

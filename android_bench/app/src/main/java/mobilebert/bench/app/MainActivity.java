@@ -8,7 +8,6 @@ import android.widget.ArrayAdapter;
 import android.widget.EditText;
 import android.widget.Spinner;
 import android.widget.TextView;
-import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,9 +39,9 @@ public final class MainActivity extends Activity {
     final List<String> shown = new ArrayList<String>();
     String note = "";
     try {
-      for (File folder : Artefacts.list(this)) {
-        found.add(folder.getName());
-        shown.add(folder.getName() + " · " + ArtefactCard.read(folder).task.id);
+      for (String name : Artefacts.names(this)) {
+        found.add(name);
+        shown.add(name + " · " + ArtefactCard.read(Artefacts.folder(this, name)).task.id);
       }
       note = shown.isEmpty() ? getString(R.string.none, Artefacts.storage(this)) : "";
     } catch (IOException error) {

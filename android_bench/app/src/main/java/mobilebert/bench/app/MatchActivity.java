@@ -4,6 +4,7 @@ import android.app.Activity;
 import android.os.Bundle;
 import android.os.Handler;
 import android.os.HandlerThread;
+import android.os.Trace;
 import android.view.View;
 import android.widget.EditText;
 import android.widget.TextView;
@@ -18,6 +19,9 @@ import mobilebert.runtime.ModelOptions;
 
 /** Two texts in, the probability that they mean the same out; all work on a thread of its own. */
 public final class MatchActivity extends Activity implements Share.Source {
+  /** In a trace of the system; the module macrobenchmark reads how long it took. */
+  private static final String LOADING = "load matcher";
+
   private final HandlerThread thread = new HandlerThread("matcher");
   private Handler work;
   private Matcher matcher;
@@ -71,13 +75,16 @@ public final class MatchActivity extends Activity implements Share.Source {
   }
 
   private void load() {
+    Trace.beginSection(LOADING);
     try {
       String name = getIntent().getStringExtra(BenchmarkActivity.ARTEFACT);
       int threads = getIntent().getIntExtra(BenchmarkActivity.THREADS, 4);
-      matcher = Matcher.load(Artefacts.choose(this, name), new ModelOptions().threads(threads));
+      matcher = Artefacts.matcher(this, name, new ModelOptions().threads(threads));
       show("", true);
     } catch (IOException | ArtefactException error) {
       show(error.getMessage(), false);
+    } finally {
+      Trace.endSection();
     }
   }
 
