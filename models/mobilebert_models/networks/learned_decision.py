@@ -90,7 +90,7 @@ class LearnedDecision(PairDecision):
 
     def proportional(self) -> tuple[nn.Parameter, ...]:
         """See `PairDecision.proportional`."""
-        return self.scale, self.outer.weight, self.outer.bias
+        return self.scale, *self.outer.parameters()
 
     def _rest(self, features: Tensor) -> Tensor:
         """What two layers make of all features, (B, 1)."""
