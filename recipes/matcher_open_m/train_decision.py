@@ -48,6 +48,7 @@ from recipes.matcher_open_m.thresholds import by_domain, equal_error
 from studies.common.script import console, run
 
 RATE, BATCH, DECAY = 1e-3, 64, 0.01
+FREE = 0.7  # share of the steps over which the ceiling of equal texts closes
 FITTED = 300  # labelled pairs of a domain to which the teacher's logistic is fitted
 DRAWS = 8  # of a near pair's label, to which the length shift is fitted
 HELD = 2048  # first texts of the pool, which the trunk was not trained on
@@ -113,17 +114,19 @@ def main(
     head = LearnedDecision(matcher.config.hidden_size)
     head.know_questions(tokenizer.vocabulary())
     train_decision(head, states, examples, epochs, seed, say)
+    # Before it is measured, so that a fault there loses no training.
+    decided = EmbeddingMatcher(matcher.encoder, head).eval()
+    save_pretrained(decided, out / "matcher", tokenizer_from=folder, eight_bit=True)
+    write_packed_template(out / "matcher/tokenizer.json")
     development = [*development_pairs(shared / "data", embed, 600, seed)]
     natural = natural_pairs(unused_sentences(shared / "corpora", known.texts, seed + 1), 300, seed + 1)
     development += [as_domain(pair) for pair in natural]
     record: dict[str, Any] = {"model": Path(model).name, "pairs": Counter(p.domain for p in labelled)}
-    record |= {"mined": len(soft[0]), "epochs": epochs, "teacher": [slope, offset]}
+    record |= {"read": known.read, "mined": len(soft[0]), "epochs": epochs, "teacher": [slope, offset]}
     near = mined_pairs(known, np.arange(HELD), HELD, seed)
     record |= measure(matcher, head, tokenizer, development, near)
     settings = fitted_settings(head, matcher, tokenizer, development, near, slope, offset)
-    decided = EmbeddingMatcher(matcher.encoder, head).eval()
-    save_pretrained(decided, out / "matcher", tokenizer_from=folder, settings=settings)
-    write_packed_template(out / "matcher/tokenizer.json")
+    settings.save(out / "matcher")
     write_json(out / "record.json", record | {"settings": asdict(settings)})
     say(json.dumps(record, indent=1))
 
@@ -246,7 +249,7 @@ def train_decision(
     seed: int,
     say: Any = lambda _: None,
 ) -> None:
-    """Train in place, with a rate that falls to nothing.
+    """Train in place, with a rate that falls to nothing, and a ceiling of equal texts that closes.
 
     Labels by cross-entropy. Log-odds by a smooth absolute error: it keeps the order of unlike texts too, of
     which a cross-entropy says little.
@@ -266,6 +269,7 @@ def train_decision(
             batch = batches[number]
             for group in optimiser.param_groups:
                 group["lr"] = RATE * (1 - done / (epochs * count))
+            head.leak = max(0.0, 1 - done / (FREE * epochs * count))
             logits = decide(head, states, *examples.places[batch].T)
             goal = goals[batch]
             near = F.smooth_l1_loss(logits, goal, reduction="none")
@@ -278,6 +282,7 @@ def train_decision(
             losses.append(loss.item())
             done += 1
         say(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}")
+    head.leak = 0.0
     head.eval()
 
 

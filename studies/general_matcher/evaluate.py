@@ -9,24 +9,27 @@ Opens the test splits: every choice comes before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import torch
+from scipy.special import logit
 from typer import Argument, Option
 
 from android_bench.measuring.external_model import EXTERNAL_MODEL_FILE, ExternalModel, open_model
-from mobilebert_models import find_directory, load_pretrained
+from mobilebert_models import MatcherSettings, find_directory, load_pretrained
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.card import read_card
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
+from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.matcher import Matcher
-from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from recipes.general_matchers.heads import pair_logits, token_states
 from recipes.general_matchers.trunk import embed
 from studies.common.records import check_outputs
@@ -72,17 +75,33 @@ def main(
             known = list(texts.index)
             vectors = np.stack([state.vector for state in token_states(model, tokenizer, known)])
             found[name] = figures(sets, vectors)
-            found[f"{name} + head"] = figures(sets, vectors, partial(decide, model, tokenizer, known))
+            found[f"{name} + head"] = figures(sets, vectors, partial(decide, folder, model, tokenizer, known))
         else:
             found[name] = figures(sets, embed(encoder_of(model), tokenizer, list(texts.index)))
     write_json(out, found)
 
 
 def decide(
-    model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: list[str], left: np.ndarray, right: np.ndarray
+    folder: Path,
+    model: EmbeddingMatcher,
+    tokenizer: PairTokenizer,
+    texts: list[str],
+    left: np.ndarray,
+    right: np.ndarray,
 ) -> np.ndarray:
-    """Logits (N,) of pairs of texts by their positions."""
-    return pair_logits(model, tokenizer, [texts[a] for a in left], [texts[b] for b in right])
+    """Log-odds (N,) of pairs of texts by their positions, by the directory's settings; 0 is the threshold."""
+    settings = MatcherSettings.load(folder)
+    pairs = [(texts[a], texts[b]) for a, b in zip(left, right, strict=True)]
+    found = pair_logits(model, tokenizer, *map(list, zip(*pairs, strict=True))) / settings.temperature
+    shift = LengthShift.from_json(settings.length_shift)
+    return found + (shift.of(pairs) if shift else 0) - logit(settings.threshold)
+
+
+def shipped_log_odds(matcher: Matcher, pairs: Sequence[Pair]) -> np.ndarray:
+    """Log-odds (N,) of pairs as an artefact decides, its length shift included; 0 is its threshold."""
+    card, logits = matcher.card, matcher.logits(pairs).astype(np.float64)
+    difference = logits[:, card.positive] - logits[:, 1 - card.positive]
+    return np.asarray(difference / card.temperature + card.shift(pairs) - logit(card.threshold))
 
 
 def artefact_figures(
@@ -96,8 +115,7 @@ def artefact_figures(
     matcher = Matcher.load(folder)
 
     def score(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        logits = matcher.logits([(texts[a], texts[b]) for a, b in zip(left, right, strict=True)])
-        return logits[:, 1] - logits[:, 0]
+        return shipped_log_odds(matcher, [(texts[a], texts[b]) for a, b in zip(left, right, strict=True)])
 
     if vectors is None:
         return {name: figures(sets, None, score)}

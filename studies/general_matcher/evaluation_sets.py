@@ -92,19 +92,7 @@ def questions(data: Path, most: int = 10**9) -> tuple[Texts, dict[str, dict[str,
                     "label": np.array([float(r[label]) for r in noisy]),
                     "clean": np.array([int(r["clean"]) for r in noisy]),
                 }
-    intents = held_out_intents(data)
-    train = [r for r in rows(data / "intents/clinc150/train.tsv") if r["intent"] in intents]
-    stored = [r for i in intents for r in [r for r in train if r["intent"] == i][:STORED_PER_INTENT]]
-    asked = [r for r in rows(data / "intents/clinc150/test.tsv") if r["intent"] in intents]
-    outside = rows(data / "intents/clinc150/test.out_of_scope.tsv")
-    outside, asked = spread(outside, most), spread(asked, most)
-    sets["clinc"] = {
-        "stored": texts.add([r["text"] for r in stored]),
-        "stored_intent": np.array([intents.index(r["intent"]) for r in stored]),
-        "asked": texts.add([r["text"] for r in asked]),
-        "intent": np.array([intents.index(r["intent"]) for r in asked]),
-        "outside": texts.add([r["text"] for r in outside]),
-    }
+    sets["clinc"] = look_up_set(texts, data, most)
     whole = texts.add(identical(data))
     sets["identical"] = {"left": whole, "right": whole}
     made = list(generate("test", 250, 0))
@@ -117,3 +105,20 @@ def questions(data: Path, most: int = 10**9) -> tuple[Texts, dict[str, dict[str,
         "kinds": np.array(kinds),
     }
     return texts, sets
+
+
+def look_up_set(texts: Texts, data: Path, most: int = 10**9) -> dict[str, np.ndarray]:
+    """CLINC150's held-out intents: stored texts, queries, and queries out of scope."""
+    intents = held_out_intents(data)
+    train = [r for r in rows(data / "intents/clinc150/train.tsv") if r["intent"] in intents]
+    stored = [r for i in intents for r in [r for r in train if r["intent"] == i][:STORED_PER_INTENT]]
+    asked = [r for r in rows(data / "intents/clinc150/test.tsv") if r["intent"] in intents]
+    outside = rows(data / "intents/clinc150/test.out_of_scope.tsv")
+    outside, asked = spread(outside, most), spread(asked, most)
+    return {
+        "stored": texts.add([r["text"] for r in stored]),
+        "stored_intent": np.array([intents.index(r["intent"]) for r in stored]),
+        "asked": texts.add([r["text"] for r in asked]),
+        "intent": np.array([intents.index(r["intent"]) for r in asked]),
+        "outside": texts.add([r["text"] for r in outside]),
+    }

@@ -17,6 +17,7 @@ import torch
 from typer import Argument, Option
 
 from mobilebert_models.networks.embedding_matcher import DEEPEST, NONE, AlignmentHead, EmbeddingMatcher
+from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.development import SETS, agreement, dev_pairs, utterances
@@ -104,7 +105,7 @@ VARIANTS = (
 
 
 def main(
-    model: Annotated[str, Argument(help="An embedding matcher with a trained head.")],
+    model: Annotated[str, Argument(help="An embedding matcher with the head of decision 028.")],
     out: Annotated[Path, Option(help="The record.")],
     cache: Cache = CACHE,
     shared: Shared = SHARED,
@@ -116,6 +117,8 @@ def main(
     check_outputs(out, force=force)
     torch.set_num_threads(threads)
     matcher, tokenizer = open_matcher(model)
+    if not isinstance(matcher.head, AlignmentHead):
+        raise OptionError(f"model {model}: its decision is learned; give one whose cosines have weights")
     sets = {name: dev_pairs(shared / "data", *rest, most) for name, *rest, _ in (*SETS, TWITTER)}
     left, right, labels = sets["qqp_dev"]
     sets[NO_MARKS] = [t.replace("?", "") for t in left], [t.replace("?", "") for t in right], labels

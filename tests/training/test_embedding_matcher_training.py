@@ -20,6 +20,8 @@ from tests.helpers import small_matcher
 from tests.helpers.toys import WORDS, write_pairs
 from tests.models.test_embedding_matcher import CONFIG, matcher, packed, texts
 
+HEADS = ("embedding_matcher", "learned_matcher")
+
 
 def pairs_of(count, seed):
     """Pairs of the same words in another order, and of other words."""
@@ -42,9 +44,10 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def model(tmp_path):
+def model(tmp_path, request):
     """A small embedding matcher with random weights and a real tokenizer."""
-    made = build(CONFIG.__class__(**{**vars(CONFIG), "vocab_size": 30522}), "embedding_matcher", seed=0)
+    head = getattr(request, "param", HEADS[0])
+    made = build(CONFIG.__class__(**{**vars(CONFIG), "vocab_size": 30522}), head, seed=0)
     save_pretrained(
         made, tmp_path / "model", tokenizer_from=packaged_directory("minilm"), settings=MatcherSettings()
     )
@@ -62,8 +65,9 @@ def run(*arguments):
     assert end.value.code == 0
 
 
-def test_rescaled_head_gives_rescaled_logits():
-    network = matcher()
+@pytest.mark.parametrize("head", HEADS)
+def test_rescaled_head_gives_rescaled_logits(head):
+    network = matcher(head=head)
     left, right = texts(2)
     before = network(**packed(left, right, 40))[0][:, 1] * 2
     network.head.rescale(1.7, -0.4)
@@ -85,6 +89,7 @@ def test_slope_and_offset_are_those_that_drew_the_labels():
     np.testing.assert_allclose(found, expit(slope * d[:5] + offset), rtol=1e-6)
 
 
+@pytest.mark.parametrize("model", HEADS, indirect=True)
 def test_it_learns_from_pairs_and_saves_what_it_learned(folder, model):
     made = train_matcher(folder, folder / "run", arch=str(model), epochs=6, learning_rate=3e-3, threads=1)
     pairs, labels = pairs_of(60, 2)
@@ -93,6 +98,7 @@ def test_it_learns_from_pairs_and_saves_what_it_learned(folder, model):
     assert len(set(settings.length_shift["added"])) == 1
 
 
+@pytest.mark.parametrize("model", HEADS, indirect=True)
 def test_it_begins_as_a_logistic_regression_on_its_logit(folder, model):
     begun = build_matcher(str(model))
     pairs, labels = pairs_of(200, 3)

@@ -52,7 +52,7 @@ class EmbeddingMatcher(nn.Module):
 
     num_labels = 2  # different, same
 
-    def __init__(self, encoder: Encoder, head: QuestionMark | None = None) -> None:
+    def __init__(self, encoder: Encoder, head: PairDecision | None = None) -> None:
         super().__init__()
         if encoder.config.model_type not in MODEL_TYPES:
             raise ModelError(
@@ -114,17 +114,36 @@ class EmbeddingMatcher(nn.Module):
         return embedded, middle, x
 
 
-class QuestionMark(nn.Module):
-    """A head that knows which token no matcher reads.
+class PairDecision(nn.Module):
+    """A head: the logit that two texts say the same. It knows which token no matcher reads.
 
     Attributes:
         scale: a parameter, whose type ids are read in.
+        shift: what is added to the logit.
         question_mark: (2,), the token id in two digits: files of weights are in float16, which holds whole
             numbers up to 2,048.
     """
 
     scale: nn.Parameter
+    shift: nn.Parameter
     question_mark: nn.Parameter
+
+    def proportional(self) -> tuple[nn.Parameter, ...]:
+        """Parameters that the logit less `shift` is proportional to, as long as all of them change alike."""
+        raise NotImplementedError
+
+    def rescale(self, slope: float, offset: float) -> None:
+        """Make every logit `slope` times what it was, plus `offset`.
+
+        Raises:
+            ValueError: a slope that is not above 0 would turn the order of the pairs round.
+        """
+        if not slope > 0:
+            raise ValueError(f"slope {slope}: expected a number above 0")
+        with torch.no_grad():
+            for part in (self.shift, *self.proportional()):
+                part.mul_(slope)
+            self.shift.add_(offset)
 
     def _no_question_mark(self) -> nn.Parameter:
         """What `question_mark` is until a vocabulary is known."""
@@ -141,7 +160,7 @@ class QuestionMark(nn.Module):
         return _equal(ids, DIGIT * self.question_mark[0] + self.question_mark[1])
 
 
-class AlignmentHead(QuestionMark):
+class AlignmentHead(PairDecision):
     """Logit that two texts say the same, from the tokens and token states of both; symmetric in the two.
 
     Four cosines rank pairs: of the mean of the last states, of [CLS], of the mean of the embedding output,
@@ -226,6 +245,10 @@ class AlignmentHead(QuestionMark):
         cosine = 1 - (1 - cosine) * (1 + questions * (least - 1 + slope * F.relu(overlap - start)))
         return self.scale.abs() * cosine + self.shift - counts * penalty
 
+    def proportional(self) -> tuple[nn.Parameter, ...]:
+        """See `PairDecision.proportional`."""
+        return self.scale, self.share
+
     def weigh_cosines(self, statements: tuple[float, ...], questions: tuple[float, ...]) -> None:
         """Set the weights of the four cosines, for pairs with a statement and for pairs of questions."""
         with torch.no_grad():
@@ -291,19 +314,6 @@ class AlignmentHead(QuestionMark):
         weights = self.cosines[0] + questions[:, None] * (self.cosines[1] - self.cosines[0])
         # Where a weight is below 0, texts alike in meaning but not in words would be above equal ones.
         return ((found * weights).sum(1) / weights.sum(1)).clamp(max=1.0)
-
-    def rescale(self, slope: float, offset: float) -> None:
-        """Make every logit `slope` times what it was, plus `offset`.
-
-        Raises:
-            ValueError: a slope that is not above 0 would turn the order of the pairs round.
-        """
-        if not slope > 0:
-            raise ValueError(f"slope {slope}: expected a number above 0")
-        with torch.no_grad():
-            for part in (self.scale, self.shift, self.share):
-                part.mul_(slope)
-            self.shift.add_(offset)
 
     def _lack(
         self, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor, apart: Tensor

@@ -3,7 +3,7 @@
 Each token looks for its best partner in the other text, in three learned spaces: by itself, in its context,
 and with its neighbours (BERTScore, Zhang et al. 2020, section 3, with a learned metric). How much a token
 matters is learned too, from its states. What has no partner is added up, and two layers weigh it against the
-cosines. No pair is above equal texts. It begins near the cosine of the vectors, and is symmetric in the two.
+cosines. No pair is above equal texts. It begins as the cosine of the vectors, and is symmetric in the two.
 """
 
 from __future__ import annotations
@@ -12,25 +12,30 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mobilebert_models.networks.embedding_matcher import QuestionMark, pooled, unit
+from mobilebert_models.networks.embedding_matcher import PairDecision, pooled, unit
 
 WIDTH = 64  # of the spaces in which tokens are compared
 SPACES = 3
 COSINES = 5
 INNER = 48
 _TINY = 1e-6
-_LITTLE = 1e-4  # of what the two layers make of the features, at first
+_LITTLE = 1e-4  # of the other cosines, at first: where a weight is 0 the slope of its size is 0 too
 
 
-class LearnedDecision(QuestionMark):
+class LearnedDecision(PairDecision):
     """Logit that two texts say the same; question marks are passed by.
 
     Args:
         hidden_size: H of the encoder.
+
+    Attributes:
+        leak: how much of what would lift a pair above equal texts is let through. 0, but while it is trained
+            from 1 down: two layers that may only lower the logit from the first step on learn less.
     """
 
     def __init__(self, hidden_size: int) -> None:
         super().__init__()
+        self.leak = 0.0
         self.question_mark = self._no_question_mark()
         self.alone = nn.Linear(hidden_size, WIDTH, bias=False)
         self.context = nn.Linear(2 * hidden_size, WIDTH, bias=False)
@@ -40,19 +45,13 @@ class LearnedDecision(QuestionMark):
         self.middle = nn.Linear(INNER, INNER)
         self.outer = nn.Linear(INNER, 1)
         self.cosines = nn.Linear(COSINES, 1, bias=False)
-        self.begin_near_cosine()
+        with torch.no_grad():  # the cosine of the vectors counts alone
+            self.cosines.weight.fill_(_LITTLE)
+            self.cosines.weight[0, 0] = 1.0
+            self.outer.weight.zero_()
+            self.outer.bias.zero_()
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.shift = nn.Parameter(torch.tensor(-7.0))
-
-    def begin_near_cosine(self) -> None:
-        """Let little but the cosine of the vectors count; what has no partner lowers the logit."""
-        with torch.no_grad():
-            self.cosines.weight.zero_()
-            self.cosines.weight[0, 0] = 1.0
-            for layer in (self.inner, self.middle):
-                layer.weight.abs_()
-                layer.bias.zero_()
-            self.outer.weight.fill_(-_LITTLE)  # at 0 nothing would be learned
 
     def forward(
         self, ids: Tensor, embedded: Tensor, middle: Tensor, last: Tensor, mask: Tensor, types: Tensor
@@ -84,9 +83,14 @@ class LearnedDecision(QuestionMark):
         one, two = _summary(lack, weight[..., :SPACES], first), _summary(lack, weight[..., :SPACES], second)
         features = torch.cat([distances, one + two, (one - two).abs()], 1)
         # Distances and lacks of equal texts are zero, and no pair is above them.
-        rest = F.relu(self._rest(torch.zeros_like(features)) - self._rest(features))
+        rest = self._rest(torch.zeros_like(features)) - self._rest(features)
+        rest = F.leaky_relu(rest, self.leak) if self.leak else F.relu(rest)
         distance = distances @ self.cosines.weight.abs().t()
         return (self.shift + self.scale.abs() * (1 - distance) - rest)[:, 0]
+
+    def proportional(self) -> tuple[nn.Parameter, ...]:
+        """See `PairDecision.proportional`."""
+        return self.scale, *self.outer.parameters()
 
     def _rest(self, features: Tensor) -> Tensor:
         """What two layers make of all features, (B, 1)."""
