@@ -1,5 +1,6 @@
 """Promise of the runtime's distribution: one package, light to import."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import mobilebert_runtime
 from mobilebert_runtime.matcher import Matcher
 from tests.conftest import ROOT
 from tests.helpers import small_matcher
+from tests.helpers.model_directories import model_directory
 
 OPTIMUM = "optimum==2.3.0"  # of the extra
 HEAVY = ("torch", "tensorflow", "transformers", "scipy", "sklearn", "pyarrow", "matplotlib", "onnx")
@@ -178,3 +180,16 @@ def test_optimums_program_exports(wheels, tmp_path):
     again = optimum("tflite", *model, "made-tflite")
     assert again.returncode == 2
     assert "exists already" in again.stderr
+    unnamed = model_directory(tmp_path / "unnamed", "bert", "text-matching")
+    config = json.loads((unnamed / "config.json").read_text())
+    config |= {"id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": {"LABEL_0": 0, "LABEL_1": 1}}
+    (unnamed / "config.json").write_text(json.dumps(config))
+    words = ("onnx-mobile", "--model", str(unnamed), "--sequence_length", "32")
+    refused = optimum(*words, "made-unnamed")
+    assert refused.returncode == 2
+    named = [word.strip(".,;()") for word in refused.stderr.split() if word.startswith("--")]
+    assert {"--task", "--positive"} <= set(named)
+    known = optimum("onnx-mobile", "--help").stdout
+    assert all(name in known for name in named), "it advises what it takes"
+    said = ("--task", "text-matching", "--positive", "LABEL_1")
+    assert optimum(*words, *said, "made-unnamed").returncode == 0

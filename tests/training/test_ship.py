@@ -108,7 +108,7 @@ def check_length_shift(model, artefact, data):
     assert mobilebert_models.MatcherSettings.load(copy).length_shift is None
 
 
-def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
+def test_ship_makes_teacher_student_artefact_and_records(tmp_path, capfd):
     data = tmp_path / "data"
     data.mkdir()
     for name, count, seed in (("train", 80, 0), ("dev", 24, 1), ("test", 24, 2)):
@@ -131,6 +131,9 @@ def test_ship_makes_teacher_student_artefact_and_records(tmp_path):
         "1",
     ]
     run(command)
+    said = "".join("".join(capfd.readouterr()).split())  # without the line breaks of a narrow terminal
+    measured = json.loads((out / "matcher-s-none.json").read_text())["accuracy"]
+    assert f"{out / 'matcher-s-none'}:accuracy{measured:.3f}" in said
     config = mobilebert_models.read_config(out / "matcher-s" / "model")
     assert config == mobilebert_models.preset("matcher-s")
     assert PairTokenizer.load(out / "matcher-s-none").vocab_size == config.vocab_size
