@@ -6,7 +6,7 @@ import type { Site } from "./site.js";
 const EXAMPLES: [name: string, a: string, b: string][] = [
   ["Other words", "How do I learn to swim?", "What is the best way to learn swimming?"],
   ["Another question", "How old is the Moon?", "How far away is the Moon?"],
-  ["Who did what", "The dog bit the man.", "The man bit the dog."],
+  ["Another number", "The fee is 5% of the sum.", "The fee is 0.5% of the sum."],
 ];
 const PAUSE_MS = 90;
 
