@@ -41,8 +41,9 @@ def environment(folder, *packages):
     """The python of a new environment with these packages."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
-    # What is imported here is compiled then; the rest need not be.
-    flags = ["--quiet", "--no-compile", "--disable-pip-version-check"]
+    # What is imported here is compiled then; the rest need not be. Python 3.13 lacks wheels of old packages,
+    # and nothing is built.
+    flags = ["--quiet", "--no-compile", "--disable-pip-version-check", "--only-binary=:all:"]
     install = [str(python), "-m", "pip", "install", *flags, *packages]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     if done.returncode:
