@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # A folder that several writers replace at once is moved aside so often.
 ATTEMPTS = 9
+TAKEN = (errno.EEXIST, errno.ENOTEMPTY)  # what a rename says where a folder is in the place already
 LEVELS = 100  # of nested lists and objects in a JSON text of somebody else's
 
 
@@ -174,7 +175,7 @@ def _swap(building: Path, out: Path) -> None:
                     building.rename(out)
                     break
                 except OSError as error:  # another writer's is in its place already
-                    if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or attempt == ATTEMPTS - 1:
+                    if error.errno not in TAKEN or attempt == ATTEMPTS - 1:
                         raise
         finally:  # also where Ctrl-C or SIGTERM comes in between
             _put_back(aside, out)
@@ -184,8 +185,13 @@ def _swap(building: Path, out: Path) -> None:
 def _put_back(aside: Path, out: Path) -> None:
     """Give the last folder that was moved aside its place back, if there is none."""
     for path in sorted(aside.iterdir(), reverse=True):
-        if not out.exists():
+        if out.exists():
+            return
+        try:
             path.rename(out)
+        except OSError as error:  # another writer's has just come into its place
+            if error.errno not in TAKEN:
+                raise
 
 
 def _clear_stale(out: Path) -> None:
