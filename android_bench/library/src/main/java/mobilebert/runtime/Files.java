@@ -8,7 +8,10 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
@@ -104,16 +107,30 @@ public final class Files {
 
   /** Writes beside the file under a temporary name, then renames. */
   public static void writeText(File file, String text) throws IOException {
-    File beside = new File(file.getPath() + ".part");
+    write(file, new File(file.getPath() + ".part"), text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Writes under the name `beside`, then renames; writers at the same time each need a name of their own. */
+  static void write(File file, File beside, byte... bytes) throws IOException {
     FileOutputStream stream = new FileOutputStream(beside);
     try {
-      stream.write(text.getBytes(StandardCharsets.UTF_8));
+      stream.write(bytes);
       stream.getFD().sync();
     } finally {
       stream.close();
     }
     if (!beside.renameTo(file)) {
       throw new IOException(beside + " can't be renamed to " + file.getName());
+    }
+  }
+
+  /** Mapped, not read: the bytes stay out of the Java heap and are paged in when first used. */
+  static MappedByteBuffer map(File file) throws IOException {
+    RandomAccessFile opened = new RandomAccessFile(file, "r");
+    try {
+      return opened.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, opened.length());
+    } finally {
+      opened.close();
     }
   }
 

@@ -2,10 +2,7 @@ package mobilebert.runtime;
 
 import java.io.File;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.FloatBuffer;
-import java.nio.MappedByteBuffer;
-import java.nio.channels.FileChannel;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -27,7 +24,7 @@ final class LiteRtNetwork implements Network {
     Interpreter.Options options = new Interpreter.Options();
     options.setNumThreads(threads);
     options.setUseXNNPACK(true);
-    interpreter = new Interpreter(map(model), options);
+    interpreter = new Interpreter(Files.map(model), options);
     List<String> known = Arrays.asList(interpreter.getSignatureKeys());
     for (ArtefactCard.Bucket bucket : card.buckets()) {
       String name = bucket.signature == null && known.size() == 1 ? known.get(0) : bucket.signature;
@@ -39,16 +36,6 @@ final class LiteRtNetwork implements Network {
     }
     interpreter.allocateTensors();
     this.card = card;
-  }
-
-  /** Mapped, not read: the weights stay out of the Java heap and are paged in when first used. */
-  private static MappedByteBuffer map(File model) throws IOException {
-    RandomAccessFile file = new RandomAccessFile(model, "r");
-    try {
-      return file.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, file.length());
-    } finally {
-      file.close();
-    }
   }
 
   @Override

@@ -1,11 +1,8 @@
 package mobilebert.runtime;
 
 import java.io.File;
-import java.io.FileOutputStream;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.zip.CRC32;
 
@@ -44,7 +41,7 @@ final class PreparedFile {
     if (!file.isFile() || file.length() < START || file.length() > Integer.MAX_VALUE) {
       return null;
     }
-    ByteBuffer bytes = map(file);
+    ByteBuffer bytes = Files.map(file);
     boolean known = bytes.getInt() == FORMAT;
     if (bytes.getInt() != sum(bytes.duplicate()) || !known || !text(part(bytes)).equals(artefact)) {
       return null;
@@ -56,15 +53,6 @@ final class PreparedFile {
       return new PreparedFile(fields, words.hasRemaining() ? WordList.read(words) : null);
     } catch (JsonException error) {
       throw new IllegalStateException("this class wrote what it can't read", error);
-    }
-  }
-
-  private static ByteBuffer map(File file) throws IOException {
-    RandomAccessFile opened = new RandomAccessFile(file, "r");
-    try {
-      return opened.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, opened.length());
-    } finally {
-      opened.close();
     }
   }
 
@@ -103,16 +91,6 @@ final class PreparedFile {
     }
     bytes.position(START);
     bytes.putInt(0, FORMAT).putInt(NUMBER, sum(bytes));
-    File beside = File.createTempFile(file.getName(), null, file.getParentFile());
-    FileOutputStream stream = new FileOutputStream(beside);
-    try {
-      stream.write(bytes.array());
-      stream.getFD().sync();
-    } finally {
-      stream.close();
-    }
-    if (!beside.renameTo(file)) {
-      throw new IOException(beside + " can't be renamed to " + file.getName());
-    }
+    Files.write(file, File.createTempFile(file.getName(), null, file.getParentFile()), bytes.array());
   }
 }

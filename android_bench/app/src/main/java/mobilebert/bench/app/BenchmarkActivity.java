@@ -75,7 +75,7 @@ public final class BenchmarkActivity extends Activity implements Share.Source {
           }
         };
     try {
-      File folder = Artefacts.folder(this, getIntent().getStringExtra(ARTEFACT));
+      File folder = Artefact.choose(this, getIntent().getStringExtra(ARTEFACT)).folder();
       int threads = getIntent().getIntExtra(THREADS, 4);
       Map<String, Object> found = BenchmarkRun.run(this, folder, threads, sustained, progress);
       show(describe(found));

@@ -38,7 +38,7 @@ final class Faq implements LatestQuery.Questions {
   static Faq open(Context context, String name, int threads, Cancellation cancellation) throws IOException {
     List<String> questions = questions(file(context));
     ModelOptions options = new ModelOptions().threads(threads);
-    Embedder embedder = Artefacts.embedder(context, name, options);
+    Embedder embedder = Artefact.choose(context, name).embedder(options);
     Matcher matcher = null;
     Faq found = null;
     try {
@@ -73,9 +73,9 @@ final class Faq implements LatestQuery.Questions {
   }
 
   private static Matcher matcher(Context context, ModelOptions options) throws IOException {
-    for (String name : Artefacts.names(context)) {
-      if (ArtefactCard.read(Artefacts.folder(context, name)).task == Task.TEXT_MATCHING) {
-        return Artefacts.matcher(context, name, options);
+    for (Artefact one : Artefact.all(context)) {
+      if (ArtefactCard.read(one.folder()).task == Task.TEXT_MATCHING) {
+        return one.matcher(options);
       }
     }
     return null;

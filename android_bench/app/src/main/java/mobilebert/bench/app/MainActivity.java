@@ -39,11 +39,11 @@ public final class MainActivity extends Activity {
     final List<String> shown = new ArrayList<String>();
     String note = "";
     try {
-      for (String name : Artefacts.names(this)) {
-        found.add(name);
-        shown.add(name + " · " + ArtefactCard.read(Artefacts.folder(this, name)).task.id);
+      for (Artefact one : Artefact.all(this)) {
+        found.add(one.name);
+        shown.add(one.name + " · " + ArtefactCard.read(one.folder()).task.id);
       }
-      note = shown.isEmpty() ? getString(R.string.none, Artefacts.storage(this)) : "";
+      note = shown.isEmpty() ? getString(R.string.none, Artefact.storage(this)) : "";
     } catch (IOException error) {
       note = error.getMessage();
     }

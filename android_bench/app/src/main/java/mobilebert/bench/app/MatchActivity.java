@@ -79,7 +79,7 @@ public final class MatchActivity extends Activity implements Share.Source {
     try {
       String name = getIntent().getStringExtra(BenchmarkActivity.ARTEFACT);
       int threads = getIntent().getIntExtra(BenchmarkActivity.THREADS, 4);
-      matcher = Artefacts.matcher(this, name, new ModelOptions().threads(threads));
+      matcher = Artefact.choose(this, name).matcher(new ModelOptions().threads(threads));
       show("", true);
     } catch (IOException | ArtefactException error) {
       show(error.getMessage(), false);
