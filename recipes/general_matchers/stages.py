@@ -1,4 +1,4 @@
-"""A run folder and a training stage with a budget of seconds; the same call resumes."""
+"""A run folder, its inputs, and a training stage with a budget of seconds; the same call resumes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from mobilebert_runtime.files import file_sha256
 from mobilebert_training.checkpoint import save_whole
+from mobilebert_training.run_directory import code_hash
+from recipes.general_matchers.noise import MISSPELLINGS
 
 WARM_UP = 60  # steps
 NOTED, SAVED, MEASURED = 100, 150.0, 1200.0  # steps, seconds, seconds between two of each
@@ -33,6 +36,20 @@ class Settings:
     rate: float
     budget: float
     processor: bool = False
+
+
+def recipe_inputs(data: Path | None, *texts: Path | None) -> dict[str, Any]:
+    """What decides every run of these recipes, besides its options and models, for `run_directory.claim`.
+
+    Args:
+        data: data sets with real misspellings, or None.
+        texts: files that are read, or None for one that is not given.
+    """
+    return {
+        "texts": [file_sha256(path) if path else None for path in texts],
+        "misspellings": file_sha256(data / MISSPELLINGS) if data else None,
+        "recipe": code_hash(("recipes",)),
+    }
 
 
 class Run:

@@ -23,16 +23,15 @@ from torch.utils.data import DataLoader
 from mobilebert_matching.mining.job import read_texts
 from mobilebert_models import EncoderConfig, find_directory, load_pretrained, save_pretrained
 from mobilebert_models.networks.layers import Encoder, encoder_of
-from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.checkpoint import save_whole
-from mobilebert_training.run_directory import claim, code_hash, locked, model_hashes
+from mobilebert_training.run_directory import claim, locked, model_hashes
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import device, moved
 from recipes.general_matchers.phrase_questions import PhraseQuestions, read_words
 from recipes.general_matchers.prune import prune
-from recipes.general_matchers.stages import note, rate_at
+from recipes.general_matchers.stages import note, rate_at, recipe_inputs
 from recipes.general_matchers.teachers import read_sources, read_text_column
 from recipes.general_matchers.text_stream import Batch, TextStream
 from recipes.general_matchers.train_trunk import (
@@ -252,17 +251,15 @@ def train_students(config: TrunkTraining, progress: Callable[[str], None] = lamb
 
 def inputs_of(config: TrunkTraining) -> dict[str, Any]:
     """What decides the students' weights; a run may be given more seconds later."""
-    paths = (config.cache / "texts.tsv", config.sentences, config.words)
     parents = {student.parent for student in config.students}
     options = ("share", "rounding", "noise", "size", "questions", "seed")
-    return {name: getattr(config, name) for name in options} | {
+    models = {
         "students": [repr(student) for student in config.students],
-        "texts": [file_sha256(path) if path else None for path in paths],
-        "misspellings": file_sha256(config.data / MISSPELLINGS) if config.data else None,
         "teachers": [model_hashes(config.near), model_hashes(config.wide)],
         "parents": {name: model_hashes(find_directory(name)) for name in sorted(parents)},
-        "recipe": code_hash(("recipes",)),
     }
+    read = recipe_inputs(config.data, config.cache / "texts.tsv", config.sentences, config.words)
+    return {name: getattr(config, name) for name in options} | models | read
 
 
 def _train_students(

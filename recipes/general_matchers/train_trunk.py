@@ -32,20 +32,19 @@ from mobilebert_models import (
 )
 from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
-from mobilebert_runtime.files import file_sha256
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.initialization.cut_vocabulary import (
     frequent_entries,
     with_entries,
     write_cut_tokenizer,
 )
-from mobilebert_training.run_directory import claim, code_hash, locked, model_hashes
+from mobilebert_training.run_directory import claim, locked, model_hashes
 from recipes.general_matchers.batches import WINDOW, TrainingTexts, near_texts, window
 from recipes.general_matchers.development import development_figures
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import fast_products, generator
 from recipes.general_matchers.prune import prune
-from recipes.general_matchers.stages import Draw, Loss, Run, Settings, run_stage
+from recipes.general_matchers.stages import Draw, Loss, Run, Settings, recipe_inputs, run_stage
 from recipes.general_matchers.teachers import read_sources, read_text_column
 from recipes.general_matchers.trunk import Targets, embed, sentence_vectors, transfer_loss, vector_loss
 
@@ -105,12 +104,8 @@ def train_trunk(
 def inputs_of(config: TrunkConfig) -> dict[str, Any]:
     """What decides the weights of a trunk; its stages may be given more seconds later."""
     options = {name: value for name, value in vars(config).items() if name not in NO_INPUTS}
-    return options | {
-        "texts": file_sha256(config.cache / "texts.tsv"),
-        "misspellings": file_sha256(config.data / MISSPELLINGS) if config.data else None,
-        "teacher": model_hashes(find_directory("minilm")),
-        "recipe": code_hash(("recipes",)),
-    }
+    options["teacher"] = model_hashes(find_directory("minilm"))
+    return options | recipe_inputs(config.data, config.cache / "texts.tsv")
 
 
 def _train_trunk(config: TrunkConfig, rounded: Rounding | None, progress: Callable[[str], None]) -> None:

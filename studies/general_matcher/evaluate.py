@@ -23,7 +23,7 @@ from android_bench.measuring.external_model import EXTERNAL_MODEL_FILE, External
 from mobilebert_models import MatcherSettings, find_directory, load_pretrained
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import encoder_of
-from mobilebert_runtime.card import read_card
+from mobilebert_runtime.card import ArtefactCard, read_card
 from mobilebert_runtime.embedder import Embedder
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
@@ -92,16 +92,23 @@ def decide(
     """Log-odds (N,) of pairs of texts by their positions, by the directory's settings; 0 is the threshold."""
     settings = MatcherSettings.load(folder)
     pairs = [(texts[a], texts[b]) for a, b in zip(left, right, strict=True)]
-    found = pair_logits(model, tokenizer, *map(list, zip(*pairs, strict=True))) / settings.temperature
+    found = pair_logits(model, tokenizer, *map(list, zip(*pairs, strict=True)))
     shift = LengthShift.from_json(settings.length_shift)
-    return found + (shift.of(pairs) if shift else 0) - logit(settings.threshold)
+    return log_odds(found, settings, shift.of(pairs) if shift else 0.0)
 
 
 def shipped_log_odds(matcher: Matcher, pairs: Sequence[Pair]) -> np.ndarray:
     """Log-odds (N,) of pairs as an artefact decides, its length shift included; 0 is its threshold."""
     card, logits = matcher.card, matcher.logits(pairs).astype(np.float64)
     difference = logits[:, card.positive] - logits[:, 1 - card.positive]
-    return np.asarray(difference / card.temperature + card.shift(pairs) - logit(card.threshold))
+    return log_odds(difference, card, card.shift(pairs))
+
+
+def log_odds(
+    logits: np.ndarray, decision: MatcherSettings | ArtefactCard, shift: Sequence[float] | float
+) -> np.ndarray:
+    """Of logits (N,), by a decision's temperature, a length shift and the threshold, which is at 0."""
+    return np.asarray(logits / decision.temperature + np.asarray(shift) - logit(decision.threshold))
 
 
 def artefact_figures(

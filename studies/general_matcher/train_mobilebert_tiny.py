@@ -25,13 +25,13 @@ from typer import Option
 
 from mobilebert_models import find_directory, load_pretrained, preset, save_pretrained
 from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
-from mobilebert_runtime.files import file_sha256, refuse_finished, write_json
+from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.run_directory import claim, code_hash, model_hashes
+from mobilebert_training.run_directory import claim, code_hash, locked, model_hashes
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import fast_products
-from recipes.general_matchers.stages import Run, Settings, run_stage
+from recipes.general_matchers.stages import Run, Settings, recipe_inputs, run_stage
 from recipes.general_matchers.teachers import read_text_column
 from recipes.general_matchers.train_trunk import STAGES, TrunkStages, teacher_with_vocabulary
 from recipes.general_matchers.trunk import Targets
@@ -59,39 +59,40 @@ def main(
 ) -> None:
     """Run what is not finished, and write OUT/trunk."""
     refuse_finished(out / "trunk", force=force)
-    inputs = {
-        "options": [arch, transfer_rate, rate, size, noise, share, fresh, seed],
-        "texts": file_sha256(cache / "texts.tsv"),
-        "misspellings": file_sha256(shared / "data" / MISSPELLINGS),
+    options = {"transfer_rate": transfer_rate, "rate": rate, "size": size, "noise": noise, "share": share}
+    inputs = options | {
+        "arch": arch,
+        "fresh": fresh,
+        "seed": seed,
         "teacher": model_hashes(find_directory("minilm")),
-        "recipe": code_hash(("recipes", "studies.general_matcher")),
+        "study": code_hash(("studies.general_matcher",)),
     }
-    claim(out, "trunk", inputs, force=force)
-    torch.set_num_threads(threads)
-    texts = read_text_column(cache / "texts.tsv")
-    config = replace(preset(arch), attention_probs_dropout_prob=0.0)
-    out.mkdir(parents=True, exist_ok=True)
-    teacher, folder = teacher_with_vocabulary("minilm", config, texts, out)
-    misspell = Misspeller(shared / "data" / MISSPELLINGS)
-    known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
-    if not (out / "start").is_dir():
-        begun = fitted_start(config, teacher, known, seed)
-        save_pretrained(begun, out / "start", tokenizer_from=folder)
-    student = encoder_of(load_pretrained(out / "start"))
-    stages = DeeperStages(teacher, student, known, shared / "data", cache, seed)
-    progress = Run(out, student, console().print)
-    if not progress.stage:
-        progress.note(start=True, dev=stages.figures())
-    todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]
-    if "joint" in todo:
-        settings = Settings(transfer_rate, joint, processor=True)
-        run_stage(progress, "joint", settings, stages.plain, stages.transfer, stages.figures)
-    targets = Targets(cache, len(texts), share)
-    draw = stages.mixed(targets, fresh, size, np.ones(len(texts), int))
-    loss = stages.vectors(targets)
-    settings = Settings(rate, vectors, processor=True)
-    run_stage(progress, "vectors", settings, draw, loss, lambda: stages.figures(targets))
-    write_embedder(student.eval(), out / "trunk", folder)
+    with locked(out):
+        claim(out, "trunk", inputs | recipe_inputs(shared / "data", cache / "texts.tsv"), force=force)
+        torch.set_num_threads(threads)
+        texts = read_text_column(cache / "texts.tsv")
+        config = replace(preset(arch), attention_probs_dropout_prob=0.0)
+        teacher, folder = teacher_with_vocabulary("minilm", config, texts, out)
+        misspell = Misspeller(shared / "data" / MISSPELLINGS)
+        known = TrainingTexts(texts, PairTokenizer.load(folder), misspell, noise, seed)
+        if not (out / "start").is_dir():
+            begun = fitted_start(config, teacher, known, seed)
+            save_pretrained(begun, out / "start", tokenizer_from=folder)
+        student = encoder_of(load_pretrained(out / "start"))
+        stages = DeeperStages(teacher, student, known, shared / "data", cache, seed)
+        progress = Run(out, student, console().print)
+        if not progress.stage:
+            progress.note(start=True, dev=stages.figures())
+        todo = STAGES[STAGES.index(progress.stage) if progress.stage else 0 :]
+        if "joint" in todo:
+            settings = Settings(transfer_rate, joint, processor=True)
+            run_stage(progress, "joint", settings, stages.plain, stages.transfer, stages.figures)
+        targets = Targets(cache, len(texts), share)
+        draw = stages.mixed(targets, fresh, size, np.ones(len(texts), int))
+        loss = stages.vectors(targets)
+        settings = Settings(rate, vectors, processor=True)
+        run_stage(progress, "vectors", settings, draw, loss, lambda: stages.figures(targets))
+        write_embedder(student.eval(), out / "trunk", folder)
 
 
 @dataclass(frozen=True)

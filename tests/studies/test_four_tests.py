@@ -58,13 +58,14 @@ def test_a_set_is_judged_at_zero_or_at_its_best_and_recall_by_its_own_quartiles(
     asked = [("word " * 6, "word " * (6 - k % 6)) for k in range(600)]
     far = np.arange(600) % 6
     labels = (draw.random(600) < 0.5).astype(float)
-    values = 2 * labels - 0.2 - far / 3  # texts of other lengths seem to differ
+    values = 2 * labels - 0.2 - far / 2.6  # texts of other lengths seem to differ; the furthest are missed
     found = set_figures("qqp_test", asked, labels, values, at_zero=True)
     hits = values >= 0
     assert found["accuracy"][0] == pytest.approx((hits == labels).mean(), abs=1e-4)
     assert found["best"] == 1.0
     assert found["recall"][0] == 1.0
-    assert found["recall"][3] == pytest.approx(hits[(far == 5) & (labels > 0)].mean(), abs=0.6)
+    assert not hits[(far == 5) & (labels > 0)].any()
+    assert found["recall"][3] == 0.0  # of five words fewer alone
     assert found["gap"][0] == pytest.approx(found["recall"][0] - found["recall"][3], abs=1e-4)
     at_best = set_figures("qqp_test", asked, labels, values, at_zero=False)
     assert at_best["accuracy"][0] == at_best["best"]
