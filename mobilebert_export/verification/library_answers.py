@@ -235,15 +235,11 @@ def _transformers(directory: Path, task: str) -> Library:
     limit = tokenizer.model_max_length
 
     def forward(encoded: Any) -> Any:
-        mask = encoded.get("attention_mask")
         with torch.inference_mode():
             found = model(**encoded)
-        logits = (
-            torch.stack([found.start_logits, found.end_logits], -1)
-            if task == QUESTION_ANSWERING
-            else found.logits
-        )
-        return logits.numpy(), mask
+        if task == QUESTION_ANSWERING:
+            return torch.stack([found.start_logits, found.end_logits], -1).numpy()
+        return found.logits.numpy()
 
     def answers(texts: Sequence[Text], seq_len: int, prompt: str | None) -> list[Floats]:
         del prompt
@@ -253,8 +249,8 @@ def _transformers(directory: Path, task: str) -> Library:
         rows = []
         for one in texts:  # alone: padding changes what a MobileBERT of transformers answers
             given = (one,) if isinstance(one, str) else one
-            logits, _ = forward(tokenizer(*given, truncation=True, max_length=longest, return_tensors="pt"))
-            rows.append(logits[0])
+            encoded = tokenizer(*given, truncation=True, max_length=longest, return_tensors="pt")
+            rows.append(forward(encoded)[0])
         return rows
 
     def windows(question: str, context: str, longest: int) -> Floats:
@@ -269,8 +265,8 @@ def _transformers(directory: Path, task: str) -> Library:
             return_tensors="pt",
         )
         encoded.pop("overflow_to_sample_mapping", None)
-        logits, mask = forward(encoded)
-        return np.concatenate([row[:n] for row, n in zip(logits, mask.sum(1).tolist(), strict=True)])
+        lengths = encoded["attention_mask"].sum(1).tolist()
+        return np.concatenate([row[:n] for row, n in zip(forward(encoded), lengths, strict=True)])
 
     known = int(limit) if limit < model.config.max_position_embeddings else None
     return Library(_version("transformers"), tokenizer, known, (), answers)

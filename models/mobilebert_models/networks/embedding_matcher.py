@@ -8,6 +8,7 @@ stored vectors agree with what a pair is decided by. No token attends to a quest
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -114,7 +115,7 @@ class EmbeddingMatcher(nn.Module):
         return embedded, middle, x
 
 
-class PairDecision(nn.Module):
+class PairDecision(nn.Module, ABC):
     """A head: the logit that two texts say the same. It knows which token no matcher reads.
 
     Attributes:
@@ -128,9 +129,9 @@ class PairDecision(nn.Module):
     shift: nn.Parameter
     question_mark: nn.Parameter
 
+    @abstractmethod
     def proportional(self) -> tuple[nn.Parameter, ...]:
         """Parameters that the logit less `shift` is proportional to, as long as all of them change alike."""
-        raise NotImplementedError
 
     def rescale(self, slope: float, offset: float) -> None:
         """Make every logit `slope` times what it was, plus `offset`.
