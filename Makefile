@@ -31,7 +31,7 @@ export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder \
 	--durations 25
 
-test: $(READY_DEV) ## ten minutes: everything but what is marked slow
+test: $(READY_DEV) ## everything but what is marked slow
 	$(PYTEST) -m "not slow"
 
 test-slow: $(READY_DEV) ## exports, devices, trainings: studies, Android tools, long fuzzing; a third with TURN=commit, as in CI

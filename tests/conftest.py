@@ -24,20 +24,23 @@ def chosen_turn(config: pytest.Config) -> str:
     return turn_of_commit() if asked == "commit" else asked
 
 
+def chosen_part(config: pytest.Config) -> int | None:
+    """The part of the sweeps that the commit chooses; None: all of them run."""
+    return part_of_commit() if config.getoption("--turn") == "commit" else None
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     """Say which turn runs, and how much of the sweeps."""
-    sampled = config.getoption("--turn") == "commit"
-    part = f"part {part_of_commit() + 1} of {SWEEP_PARTS}" if sampled else "all cases"
-    return f"turn of slow tests: {chosen_turn(config)}; of sweeps: {part}"
+    part = chosen_part(config)
+    cases = "all cases" if part is None else f"part {part + 1} of {SWEEP_PARTS}"
+    return f"turn of slow tests: {chosen_turn(config)}; of sweeps: {cases}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the slow tests of other turns and, where the commit chooses, the other parts of sweeps."""
-    turn, part = chosen_turn(config), None
+    turn, part = chosen_turn(config), chosen_part(config)
     if turn == "all":
         return
-    if config.getoption("--turn") == "commit":
-        part = part_of_commit()
 
     def runs(item: pytest.Item) -> bool:
         if not item.get_closest_marker("slow"):
@@ -46,8 +49,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             return False
         return part is None or not item.get_closest_marker("sweep") or part_of(item.name) == part
 
-    config.hook.pytest_deselected(items=[item for item in items if not runs(item)])
-    items[:] = [item for item in items if runs(item)]
+    chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        chosen[runs(item)].append(item)
+    config.hook.pytest_deselected(items=chosen[False])
+    items[:] = chosen[True]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -29,6 +29,7 @@ from mobilebert_export.tflite import writer as tflite_writer
 from mobilebert_models.weights.word_codes import product_codes
 from mobilebert_training.run_directory import weights_hash
 
+_convert = tflite_writer.write_float_tflite  # itself, also while `_converted_once` stands in its place
 SEQ_LEN = 64
 BUCKETS = (32, SEQ_LEN)
 CONFIG = mobilebert_models.EncoderConfig(
@@ -129,9 +130,6 @@ def _converted_once(network: nn.Module, path: Path, *options: Any, **more: Any) 
     told = repr((network, network.config, options, more)).encode()
     name = f"float-{weights_hash(network)[:16]}-{sha256(told).hexdigest()[:16]}.tflite"
     shutil.copyfile(_made_once(name, lambda made: _convert(network, made, *options, **more)), path)
-
-
-_convert = tflite_writer.write_float_tflite
 
 
 def _write_coded(folder: Path) -> None:
