@@ -14,7 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from mobilebert_models import EncoderConfig, build
 from mobilebert_models.networks.embedding_matcher import AlignmentHead
 from mobilebert_models.networks.layers import encoder_of
-from recipes.general_matchers import stages
+from mobilebert_training.training_config import ResumeError
+from recipes.general_matchers import stages, train_trunk
 from recipes.general_matchers.batches import window
 from recipes.general_matchers.edits import edited
 from recipes.general_matchers.heads import TokenStates, head_logits
@@ -296,3 +297,22 @@ def test_a_stage_lowers_the_loss_and_resumes(tmp_path, monkeypatch):
     run = Run(tmp_path / "run", encoder)
     run_stage(run, "vectors", Settings(1e-2, 0.395), draw, loss, dict)  # its budget is used up
     assert len(losses) == 40
+
+
+def test_a_trunk_is_not_trained_further_on_other_inputs(tmp_path, monkeypatch):
+    def stop(*_):
+        (tmp_path / "out/checkpoint.pt").write_bytes(b"begun")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_trunk, "teacher_with_vocabulary", stop)
+    (tmp_path / "texts.tsv").write_text("source\ttext\nmade\thow are you\n")
+    config = train_trunk.TrunkConfig(tmp_path / "out", tmp_path)
+    for given in (config, replace(config, vectors=900)):  # more seconds are no other run
+        with pytest.raises(KeyboardInterrupt):
+            train_trunk.train_trunk(given)
+    with pytest.raises(ResumeError, match="other noise"):
+        train_trunk.train_trunk(replace(config, noise=0.5))
+    (tmp_path / "texts.tsv").write_text("source\ttext\nmade\thow were you\n")
+    with pytest.raises(ResumeError, match="other texts"):
+        train_trunk.train_trunk(config)
+    assert (tmp_path / "out/checkpoint.pt").exists()

@@ -5,6 +5,7 @@ import itertools
 import json
 import random
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,10 +17,13 @@ import recipes.general_matchers.train_students
 from mobilebert_models import EncoderConfig, build, load_embedder, load_pretrained, preset, save_pretrained
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.errors import ModelError
+from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers import stages
+from recipes.general_matchers.noise import MISSPELLINGS
 from recipes.general_matchers.stages import Run, Settings, run_stage
 from recipes.general_matchers.train_students import TrunkTraining, train_students
 from recipes.general_matchers.trunk import sentence_vectors, transfer_loss, vector_loss
+from studies.general_matcher import train_mobilebert_tiny
 from studies.general_matcher.deeper_student import as_teacher, group_size, ridge, start, widened
 from studies.general_matcher.train_mobilebert import DeeperConfig
 from studies.general_matcher.train_mobilebert_tiny import DeeperStages, write_embedder
@@ -163,6 +167,26 @@ def test_the_folder_is_a_sentence_embedder_of_the_mean(pair, tmp_path):
         torch.testing.assert_close(
             load_embedder(tmp_path / "trunk")(**held), sentence_vectors(student, held), atol=1e-5, rtol=1e-5
         )
+
+
+def test_the_command_resumes_on_its_own_inputs_alone(tmp_path, monkeypatch):
+    def stop(*_):
+        (tmp_path / "out/checkpoint.pt").write_bytes(b"begun")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_mobilebert_tiny, "teacher_with_vocabulary", stop)
+    (tmp_path / "texts.tsv").write_text("source\ttext\nmade\thow are you\n")
+    (tmp_path / "data" / MISSPELLINGS).parent.mkdir(parents=True)
+    (tmp_path / "data" / MISSPELLINGS).write_text("misspelling\tword\n")
+    command = partial(train_mobilebert_tiny.main, tmp_path / "out", cache=tmp_path, shared=tmp_path)
+    for given in ({}, {"vectors": 900.0}):  # more seconds are no other run
+        with pytest.raises(KeyboardInterrupt):
+            command(**given)
+    with pytest.raises(ResumeError, match="other noise"):
+        command(noise=0.5)
+    assert (tmp_path / "out/checkpoint.pt").exists()
+    with pytest.raises(KeyboardInterrupt):
+        command(noise=0.5, force=True)
 
 
 def test_a_deeper_student_learns_of_layers_first_while_its_teachers_read_along(tmp_path, monkeypatch):
