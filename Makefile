@@ -17,13 +17,13 @@ READY_DEV := $(VENV)/.ready-dev-$(call sum,$(INSTALLED) requirements-dev.lock)
 # Processes of the test run, each with single-threaded libraries; a file stays in one process, in its order, and
 # files start in theirs: the longest, end to end, first.
 WORKERS ?= 2
-# Which of the slow tests run: exports, devices, trainings (tests/turns.py), all, or the third that the commit chooses.
+# Which of the slow tests run: exports, devices, trainings (tests/turns.py), all, or commit: the third it chooses.
 TURN ?= all
 # Compiling every module of every package is half of the installation: a module is compiled when it is first used,
 # and kept, which some containers forbid.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: export test test-slow test-all lint docs format bench dist lock clean
+.PHONY: export test test-slow test-landing test-all lint docs format bench dist lock clean
 
 export: $(READY) ## the shipped matcher as a verified int8 TFLite artefact
 	$(BIN)/mobilebert export --model shipped --target tflite --quant int8 --seq-len 128 --out $(ARTEFACT) --force
@@ -34,8 +34,11 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --
 test: $(READY_DEV) ## everything but what is marked slow
 	$(PYTEST) -m "not slow"
 
-test-slow: $(READY_DEV) ## exports, devices, trainings: studies, Android tools, long fuzzing; a third with TURN=commit, as in CI
+test-slow: $(READY_DEV) ## exports, devices, trainings: studies, Android tools, long fuzzing; a third with TURN=exports
 	$(PYTEST) -m slow --turn $(TURN)
+
+test-landing: $(READY_DEV) ## what CI runs: `make test`, and the third of the slow tests that the commit chooses
+	$(PYTEST) --turn commit
 
 test-all: test test-slow ## every test
 

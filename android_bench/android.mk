@@ -12,9 +12,9 @@ ANDROID_TESTS := tests/android_bench/test_phone_layouts.py tests/android_bench/t
 
 .PHONY: android-quick android-tools android-test android-test-all android-artefacts apk aar maven
 
-# `make test-slow` runs the Java core, the driver and the APK with these; the bridge and the Arm tests need more
+# The slow tests run the Java core, the driver and the APK with these; the bridge and the Arm tests need more
 # than a push can wait for, and say "not run" until `make android-tools`.
-test-slow: android-quick
+test-slow test-landing: android-quick
 
 android-quick: $(READY) ## the smaller Android tools, which each push fetches
 	-timeout 300 $(BIN)/python -m android_bench.toolchain.tools quick

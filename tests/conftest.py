@@ -37,7 +37,10 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the slow tests of other turns and, where the commit chooses, the other parts of sweeps."""
+    """Leave out the slow tests of other turns and, where the commit chooses, the other parts of sweeps.
+
+    Files with slow tests come first: the last minutes are then quick files, and no process waits for another.
+    """
     turn, part = chosen_turn(config), chosen_part(config)
     if turn == "all":
         return
@@ -53,7 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         chosen[runs(item)].append(item)
     config.hook.pytest_deselected(items=chosen[False])
-    items[:] = chosen[True]
+    long = {item.path for item in chosen[True] if item.get_closest_marker("slow")}
+    items[:] = sorted(chosen[True], key=lambda item: item.path not in long)
 
 
 def pytest_configure(config: pytest.Config) -> None:

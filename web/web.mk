@@ -9,7 +9,7 @@ WEB_ONNX ?= artefacts/matcher-onnx
 
 # `make test` and `make test-slow` run a sample of the web tests with these; without node or Chromium they say "not run".
 # CI runs it before `make test`, which alone fetches nothing from npm.
-test-slow: web-quick
+test-slow test-landing: web-quick
 
 web-quick: ## npm's packages, which each push fetches where node is there
 	@if command -v npm > /dev/null; then timeout 300 $(MAKE) $(WEB_READY) || echo "not run: the web tests, for npm's packages can't be had"; fi
