@@ -140,7 +140,11 @@ public final class TasksTest {
     }
     try (Embedder second = Embedder.load(Golden.file("matching-one-logit"), options())) {
       assertEquals(16, second.embed("the vector beside a matcher's logits").length);
-      assertEquals(1, second.similarity("the same", "the same"), 1e-6);
+      for (Map<String, Object> row : Golden.rows("matching-one-logit/expected.json").subList(0, 300)) {
+        float same = second.similarity((String) row.get("a"), (String) row.get("a"));
+        assertEquals(1, same, 1e-6);
+        assertTrue("a cosine of " + same, same <= 1);
+      }
     }
   }
 
