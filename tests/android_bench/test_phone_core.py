@@ -283,9 +283,9 @@ def write_signatures(folder):
 
 
 def write_indexes(folder):
-    """Indexes of vectors that lie close together, whose rounded rows are longer than 1, and Python's searches.
+    """Indexes of vectors that lie close together, whose rounded rows are longer than 1; Python's searches.
 
-    Of each query places are told where Python cuts many more cosines to 1 than are asked for, none of them near the cut.
+    The first places are told of queries for which Python cuts more cosines to 1 than are asked for.
     """
     draw = np.random.default_rng(13)
     directions = draw.normal(size=(20, 6))
