@@ -221,14 +221,12 @@ def without_versions(folder):
 def test_the_kotlin_of_the_page_compiles_against_it(repository, tmp_path):
     """Each block is a function of its own; the last ones give what they open to the app."""
     jars, _ = unpacked(repository, tmp_path)
-    imports = "android.content.Context java.io.File java.net.URL kotlinx.coroutines.* kotlinx.coroutines.flow.Flow"
-    imports += " mobilebert.ktx.* mobilebert.runtime.* mobilebert.sample.downloadArtefact"
+    imports = "android.content.Context java.io.File java.net.URL kotlinx.coroutines.* mobilebert.ktx.*"
+    imports += " kotlinx.coroutines.flow.Flow mobilebert.runtime.* mobilebert.sample.downloadArtefact"
     given = "context: Context, typed: Flow<String>, folder: File, show: (Any?) -> Unit"
     found = blocks("docs/android.md", "kotlin")
     assert len(found) == 4
-    functions = [
-        f"suspend fun page{number}({given}) {{\n{lines}}}\n" for number, lines in enumerate(found)
-    ]
+    functions = [f"suspend fun page{number}({given}) {{\n{lines}}}\n" for number, lines in enumerate(found)]
     page = tmp_path / "Page.kt"
     page.write_text("".join(f"import {name}\n" for name in imports.split()) + "".join(functions))
     download = maven.KTX / "sample/kotlin/mobilebert/sample/Download.kt"
