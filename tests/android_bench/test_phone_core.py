@@ -26,6 +26,7 @@ from mobilebert_runtime.matcher import Matcher, positive_probability
 from mobilebert_runtime.signature import sign
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_runtime.vector_index import Index
 from tests.helpers.minisign_keys import write_keys
 from tests.helpers.phone_tokenizers import write_golden
 from tests.helpers.texts import MINILM, fuzzed_lines
@@ -281,6 +282,31 @@ def write_signatures(folder):
     sign(folder / "signed", secret)
 
 
+def write_indexes(folder):
+    """Indexes of vectors that lie close together, whose rounded rows are longer than 1; Python's searches.
+
+    The first places are told of queries for which Python cuts more cosines to 1 than are asked for.
+    """
+    draw = np.random.default_rng(13)
+    directions = draw.normal(size=(20, 6))
+    for kind, apart in (("int8", 3e-3), ("float16", 3e-4)):
+        vectors = np.repeat(directions, 20, axis=0) + draw.normal(0, apart, (400, 6))
+        vectors = draw.permutation(vectors).astype(np.float32)
+        index = Index.build(vectors, [f"text {number}" for number in range(400)], kind)
+        index.save(folder / "indexes" / kind)
+        scales = np.ones(400) if index.scales is None else index.scales.astype(np.float64)
+        rows = []
+        for query in [*directions, *-directions]:
+            products = index.vectors.astype(np.float64) @ query / np.linalg.norm(query) * scales
+            cut = (products > 1).sum() > 6 and np.abs(products - 1).min() > 1e-6
+            hits = index.nearest(query.astype(np.float32), 400)
+            places = [hit.place for hit in hits[:4]] if cut else []
+            row = {"query": query.tolist(), "places": places, "scores": [hit.score for hit in hits]}
+            rows.append(row)
+        assert sum(bool(row["places"]) for row in rows) > 5
+        write(folder / "indexes", f"{kind}.json", rows)
+
+
 def holds(key, signature, message):
     """What Python's cryptography says of a signature."""
     try:
@@ -304,6 +330,7 @@ def golden(tmp_path_factory):
     write(folder, "sorted_cards.json", sorted_card_rows())
     write_spelling(folder)
     write_signatures(folder)
+    write_indexes(folder)
     return folder
 
 

@@ -219,16 +219,19 @@ def without_versions(folder):
 
 
 def test_the_kotlin_of_the_page_compiles_against_it(repository, tmp_path):
+    """Each block is a function of its own; the last ones give what they open to the app."""
     jars, _ = unpacked(repository, tmp_path)
-    for number, lines in enumerate(blocks("docs/android.md", "kotlin")):
-        page = tmp_path / f"Page{number}.kt"
-        page.write_text(
-            "import android.content.Context\nimport kotlinx.coroutines.flow.Flow\nimport mobilebert.ktx.*\n"
-            "import mobilebert.runtime.*\n"
-            f"suspend fun page(context: Context, typed: Flow<String>, show: (Any?) -> Unit) {{\n{lines}}}\n"
-        )
-        kotlin.compile_sources([page], tmp_path / "page", [*jars, apk.Sdk().platform])
-        assert len([line for line in lines.splitlines() if line.strip()]) <= 12
+    imports = "android.content.Context java.io.File java.net.URL kotlinx.coroutines.* mobilebert.ktx.*"
+    imports += " kotlinx.coroutines.flow.Flow mobilebert.runtime.* mobilebert.sample.downloadArtefact"
+    given = "context: Context, typed: Flow<String>, folder: File, show: (Any?) -> Unit"
+    found = blocks("docs/android.md", "kotlin")
+    assert len(found) == 4
+    functions = [f"suspend fun page{number}({given}) {{\n{lines}}}\n" for number, lines in enumerate(found)]
+    page = tmp_path / "Page.kt"
+    page.write_text("".join(f"import {name}\n" for name in imports.split()) + "".join(functions))
+    download = maven.KTX / "sample/kotlin/mobilebert/sample/Download.kt"
+    kotlin.compile_sources([page, download], tmp_path / "page", [*jars, apk.Sdk().platform])
+    assert max(len([line for line in lines.splitlines() if line.strip()]) for lines in found) <= 12
 
 
 def test_coroutines_are_cancelled_and_the_last_text_is_answered(repository, artefact, tmp_path):

@@ -1,5 +1,6 @@
 """Texts: MiniLM's tokenizer directory, fuzzed lines, documents, inflected lines."""
 
+import functools
 import random
 import sys
 import unicodedata
@@ -28,7 +29,7 @@ def fuzzed_lines(count, seed=0):
         "e\u0301",
         "ﬁx",
     ]
-    assigned = [c for c in range(sys.maxunicode) if unicodedata.category(chr(c)) not in ("Cs", "Cn")]
+    assigned = assigned_code_points()
     pieces = [
         lambda: draw.choice(words),
         lambda: "".join(draw.choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJ", k=draw.randint(1, 12))),
@@ -42,6 +43,12 @@ def fuzzed_lines(count, seed=0):
         draw.choice([" ", "", " "]).join(draw.choice(pieces)() for _ in range(draw.randint(0, 14)))
         for _ in range(count)
     ]
+
+
+@functools.cache
+def assigned_code_points():
+    """Those that Unicode gives a character, and no halves of surrogate pairs."""
+    return [c for c in range(sys.maxunicode) if unicodedata.category(chr(c)) not in ("Cs", "Cn")]
 
 
 LEXICON = [

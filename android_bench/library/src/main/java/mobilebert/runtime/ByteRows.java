@@ -92,15 +92,15 @@ final class ByteRows {
     return found;
   }
 
-  /** The product of a vector of length 1 with a row; of rounded ones it may be beyond 1 by a little. */
+  /** The cosine of a vector of length 1 with a row. */
   float score(float[] unit, int row) {
-    return Math.max(-1, Math.min(1, scales[row] * Vectors.dot(unit, bytes, row * size)));
+    return Vectors.cosine(scales[row] * Vectors.dot(unit, bytes, row * size));
   }
 
   /**
-   * Places of the rows with the highest products with a vector of length 1, in no order. Each row's product is estimated
+   * Places of the rows with the highest cosines with a vector of length 1, in no order. Each row's product is estimated
    * in whole numbers first, which a processor multiplies in a fraction of the time; those that may be among the highest
-   * are then computed.
+   * are then computed. Rows beyond 1 are equals, of which the first ones are the highest.
    */
   BestPlaces nearest(float[] unit, int most) {
     int[] steps = new int[size];
@@ -111,12 +111,12 @@ final class ByteRows {
     BestPlaces sure = new BestPlaces(Math.min(most, count));
     for (int row = 0; row < count; row++) {
       estimates[row] = scales[row] * step * dot(steps, bytes, row * size);
-      sure.offer(estimates[row] - scales[row] * unsure - ROUNDING, row);
+      sure.offer(Vectors.cosine(estimates[row] - scales[row] * unsure - ROUNDING), row);
     }
     float least = sure.worst();
     BestPlaces best = new BestPlaces(Math.min(most, count));
     for (int row = 0; row < count; row++) {
-      if (estimates[row] + scales[row] * unsure + ROUNDING >= least) {
+      if (Vectors.cosine(estimates[row] + scales[row] * unsure + ROUNDING) >= least) {
         best.offer(score(unit, row), row);
       }
     }

@@ -81,7 +81,7 @@ public final class Embedder extends Model {
   public float similarity(@NonNull String textA, @NonNull String textB) {
     float[] a = Vectors.unit(embed(textA));
     float[] b = Vectors.unit(embed(textB));
-    return Vectors.dot(a, b, 0);
+    return Vectors.cosine(Vectors.dot(a, b, 0));
   }
 
   /**

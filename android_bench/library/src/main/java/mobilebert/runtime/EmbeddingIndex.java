@@ -132,6 +132,6 @@ public final class EmbeddingIndex {
   }
 
   private float score(float[] query, int row) {
-    return rows == null ? Vectors.dot(query, floats, row * size) : rows.score(query, row);
+    return rows == null ? Vectors.cosine(Vectors.dot(query, floats, row * size)) : rows.score(query, row);
   }
 }

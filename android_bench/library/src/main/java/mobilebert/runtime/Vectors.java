@@ -21,6 +21,11 @@ final class Vectors {
     return unit;
   }
 
+  /** A product of vectors as a cosine: of rounded ones it may be beyond 1 or -1 by a little. */
+  static float cosine(float product) {
+    return Math.max(-1, Math.min(1, product));
+  }
+
   /** Product of a vector with as many numbers of a row of bytes; four sums, so that none waits for the one before. */
   static float dot(float[] vector, byte[] rows, int from) {
     double a = 0;

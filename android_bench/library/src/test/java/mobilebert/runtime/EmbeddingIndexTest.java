@@ -3,11 +3,13 @@ package mobilebert.runtime;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
+import java.io.File;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.Test;
 
@@ -36,6 +38,33 @@ public final class EmbeddingIndexTest {
         Collections.shuffle(sorted, draw);
         assertEquals(count, all.size());
         assertEquals(Hit.best(sorted, most), index.search(query, most));
+      }
+    }
+  }
+
+  /** Rounded rows are longer than 1 by a little; those whose cosine is then cut to 1 go by their places. */
+  @Test
+  public void cosinesAreCutAtOneAsInPython() throws Exception {
+    for (String kind : new String[] {"int8", "float16"}) {
+      File folder = Golden.file("indexes/" + kind);
+      EmbeddingIndex index = EmbeddingIndex.read(folder);
+      for (Map<String, Object> row : Golden.rows("indexes/" + kind + ".json")) {
+        double[] query = Golden.doubles(row.get("query"));
+        float[] vector = new float[query.length];
+        for (int i = 0; i < query.length; i++) {
+          vector[i] = (float) query[i];
+        }
+        double[] scores = Golden.doubles(row.get("scores"));
+        int[] places = Golden.ints(row.get("places"));
+        List<Hit> all = index.search(vector, index.size());
+        for (int i = 0; i < scores.length; i++) {
+          assertEquals(scores[i], all.get(i).score, 1e-6);
+          assertTrue(all.get(i).toString(), Math.abs(all.get(i).score) <= 1);
+        }
+        List<Hit> best = index.search(vector, 4);
+        for (int i = 0; i < places.length; i++) {
+          assertEquals(kind + Json.write(row.get("places")), places[i], best.get(i).place);
+        }
       }
     }
   }
