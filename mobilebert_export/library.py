@@ -88,7 +88,7 @@ def train(
     data: str | Path,
     out: str | Path,
     *,
-    arch: str = "minilm",
+    arch: str = "matcher-open-m",
     train_set: str = "original",
     init: str | Path | None = None,
     group: str | None = None,
@@ -109,7 +109,7 @@ def train(
     Args:
         data: folder with train.tsv and perhaps dev.tsv.
         out: folder of the run; an interrupted run there is resumed.
-        arch: architecture, or a model directory to start from.
+        arch: shipped matcher or model directory to go on from; or "minilm" or "bert-tiny": a cross-encoder.
         train_set: "original", or "adversarial": without length bias.
         init: model directory that bert-tiny starts from.
         group: column of the query, where the folder holds ranked lists.

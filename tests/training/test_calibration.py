@@ -67,13 +67,3 @@ def test_too_few_pairs_are_named_and_can_be_insisted_on(tmp_path, calibrated):
     write_pairs(tmp_path / "dev.tsv", *biased_pairs(14, 1))
     write_pairs(tmp_path / "train.tsv", *biased_pairs(400, 0))
     assert "(dev.tsv has " in calibrated(tmp_path)[1]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--equal-recall", "--no-debias"), "leave out --no-debias"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(tmp_path, calibrated, options, message):
-    assert message in calibrated(folder_of(tmp_path, dev=100), *options, code=2)[1]
