@@ -178,7 +178,7 @@ def distill(
         teacher: model directory of a fine-tuned pair classifier, or several, whose answers are averaged.
         data: folder with train.tsv and dev.tsv.
         out: folder of the run; an interrupted run there is resumed.
-        student: preset of the student, or a Kronecker-factored model directory.
+        student: preset of the student, a Kronecker-factored model directory, or "kronecker-seventh".
         recipe: distillation recipe.
         start: trained model of the student's shape to start from.
         debias: share of the length bias to remove from the targets; 1: all.

@@ -12,7 +12,8 @@ For each data set and seed, some pairs are drawn and measured on pairs of anothe
 
 Of the last also the accuracy at 0.5 and at the threshold that is best on the fifth. The sets: CLINC150's 50
 intents that nothing was trained on (the nearest utterance of the same intent, a near one of another), MNLI
-(does the second sentence follow?), and the train and dev splits of QQP and MRPC. No test split is read.
+(does the second sentence follow?; its test split, in two parts), and the train and dev splits of QQP and MRPC,
+whose test splits are not read.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def read_set(data: Path, name: str, embed: Embed) -> tuple[LabelledPairs, Labell
 
         return near("train", POOL), near("dev", TESTED)
     if name == "mnli":
-        found = rows(data / "glue/mnli-subset/dev.tsv")
+        found = rows(data / "glue/mnli-subset/test.tsv")  # of the other file the decision has learned
         whole = LabelledPairs(
             [(row["premise"], row["hypothesis"]) for row in found],
             np.array([int(row["label"] == "entailment") for row in found]),
