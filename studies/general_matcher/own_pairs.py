@@ -12,8 +12,8 @@ For each data set and seed, some pairs are drawn and measured on pairs of anothe
 
 Of the last also the accuracy at 0.5 and at the threshold that is best on the fifth. The sets: CLINC150's 50
 intents that nothing was trained on (the nearest utterance of the same intent, a near one of another), MNLI
-(does the second sentence follow?; its test split, in two parts), and the train and dev splits of QQP and MRPC,
-whose test splits are not read.
+(does the second sentence follow?; its test split, in two parts), and the train and dev splits of QQP and
+MRPC, whose test splits are not read.
 """
 
 from __future__ import annotations

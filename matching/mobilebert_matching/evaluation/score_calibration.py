@@ -17,6 +17,7 @@ from mobilebert_runtime.tokenizer import Pair
 
 SLOPES, ANY_OFFSET = (1e-3, 1e3), (-1e3, 1e3)
 SHARES = 41  # of the length shift that are tried for equal recall
+CLEARLY = 1.96  # standard errors: 95%
 FOLDS, SPLITS = 10, 10  # of the cross-validation of a threshold, and how often it divides the pairs anew
 
 
@@ -60,11 +61,12 @@ def fit_threshold(probabilities: np.ndarray, labels: np.ndarray, weights: np.nda
 def reliable_threshold(
     probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None
 ) -> float:
-    """That of `fit_threshold` where cross-validation finds it better than 0.5, else 0.5.
+    """That of `fit_threshold` where cross-validation finds it clearly better than 0.5, else 0.5.
 
     0.5 is the best threshold of a true probability. Another one pays only where the probabilities are not
     true, and of few pairs the best one found is often worse elsewhere. So thresholds are fitted on nine
     tenths of the pairs and compared with 0.5 on the last tenth, each in turn, in several random divisions.
+    The mean difference must be more than `CLEARLY` of its standard errors.
 
     Args:
         probabilities: (N,) of the positive class, calibrated on these pairs.
@@ -72,15 +74,16 @@ def reliable_threshold(
         weights: (N,) how much each counts; default: alike.
     """
     counts = np.ones(len(labels)) if weights is None else np.asarray(weights)
-    draw, gain = np.random.default_rng(0), 0.0
+    draw, gains = np.random.default_rng(0), np.zeros(len(labels))
     half = (probabilities >= 0.5) == labels
     for _ in range(SPLITS):
         for held in np.array_split(draw.permutation(len(labels)), FOLDS):
             rest = np.delete(np.arange(len(labels)), held)
             threshold = fit_threshold(probabilities[rest], labels[rest], counts[rest])
             right = (probabilities[held] >= threshold) == labels[held]
-            gain += float(counts[held] @ (right.astype(float) - half[held]))
-    return fit_threshold(probabilities, labels, weights) if gain > 0 else 0.5
+            gains[held] += counts[held] * (right.astype(float) - half[held]) / SPLITS
+    clearly = gains.mean() > CLEARLY * gains.std() / np.sqrt(len(labels))
+    return fit_threshold(probabilities, labels, weights) if clearly else 0.5
 
 
 def fit_slope_and_offset(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
