@@ -224,7 +224,7 @@ def test_pairs(texts: Sequence[str]) -> list[NaturalPair]:
 def measured(pairs: Sequence[NaturalPair], labels: np.ndarray, scores: np.ndarray, threshold: float) -> Json:
     """Shares that are decided rightly, by kind and by label, these with 95% intervals; and the AUC."""
     right = (scores >= threshold) == (labels == 1)
-    shares = {name: round(value, 3) for name, value in figures(pairs, scores, threshold).items()}
+    shares: Json = {name: round(value, 3) for name, value in figures(pairs, scores, threshold).items()}
     for name, label in (("minimal pairs", 0), ("paraphrases", 1)):
         own = right[labels == label]
         low, high = wilson(int(own.sum()), len(own))

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +48,7 @@ from studies.general_matcher.options import SHARED, Shared
 TESTED = 1000  # pairs measured on, evenly spread
 POOL = 4000  # pairs of a split that the user's pairs are drawn from
 PENALTIES = np.logspace(-4, 2, 13)
-Embed = Callable[[list[str]], np.ndarray]
+Embed = Callable[[Sequence[str]], np.ndarray]
 
 
 def main(
@@ -65,7 +65,7 @@ def main(
     record: Json = read_json(out) if out.is_file() else {"model": model, "pairs": pairs, "cells": {}}
     encode = load_minilm()
 
-    def embed(texts: list[str]) -> np.ndarray:
+    def embed(texts: Sequence[str]) -> np.ndarray:
         return vectors(encode, texts)
 
     for name in sets or ("intents", "mnli", "qqp"):
@@ -97,7 +97,7 @@ def read_set(data: Path, name: str, embed: Embed) -> tuple[LabelledPairs, Labell
             [(row["premise"], row["hypothesis"]) for row in found],
             np.array([int(row["label"] == "entailment") for row in found]),
         )
-        return take(whole, np.arange(POOL)), take(whole, np.array(spread(range(POOL, len(found)), TESTED)))
+        return take(whole, np.arange(POOL)), take(whole, np.array(spread([*range(POOL, len(found))], TESTED)))
     folder, column = {"mrpc": ("glue/mrpc", "sentence"), "qqp": ("qqp", "question")}[name]
     parts = []
     for split, most in (("train", POOL), ("dev", TESTED)):
