@@ -88,7 +88,7 @@ def train(
     data: str | Path,
     out: str | Path,
     *,
-    arch: str = "minilm",
+    arch: str = "matcher-open-m",
     train_set: str = "original",
     init: str | Path | None = None,
     group: str | None = None,
@@ -109,7 +109,7 @@ def train(
     Args:
         data: folder with train.tsv and perhaps dev.tsv.
         out: folder of the run; an interrupted run there is resumed.
-        arch: architecture, or a model directory to start from.
+        arch: shipped matcher or model directory to go on from; or "minilm" or "bert-tiny": a cross-encoder.
         train_set: "original", or "adversarial": without length bias.
         init: model directory that bert-tiny starts from.
         group: column of the query, where the folder holds ranked lists.
@@ -178,7 +178,7 @@ def distill(
         teacher: model directory of a fine-tuned pair classifier, or several, whose answers are averaged.
         data: folder with train.tsv and dev.tsv.
         out: folder of the run; an interrupted run there is resumed.
-        student: preset of the student, or a Kronecker-factored model directory.
+        student: preset of the student, a Kronecker-factored model directory, or "kronecker-seventh".
         recipe: distillation recipe.
         start: trained model of the student's shape to start from.
         debias: share of the length bias to remove from the targets; 1: all.
@@ -219,26 +219,29 @@ def calibrate(
     *,
     texts: Sequence[str] | None = None,
     false_matches: float | None = None,
-    debias: bool = False,
+    debias: bool | None = None,
     equal_recall: bool = False,
     positive: str | None = None,
     threads: int = 2,
     force: bool = False,
+    progress: Progress = quiet,
 ) -> MatcherSettings:
-    """Fit temperature and threshold of a matcher on dev.tsv, and write them to its matcher.json.
+    """Fit the decision of a matcher on dev.tsv, without length bias, and write it to its matcher.json.
 
     With `texts` the threshold alone is set, without labels: see `unlabelled_calibration`.
 
     Args:
         model: directory of a matcher with two labels.
-        data: folder with dev.tsv and, for `debias`, the biased train.tsv.
+        data: folder with dev.tsv and perhaps train.tsv, whose lengths say how large the bias is.
         texts: instead of `data`, stored texts of which each means something else.
         false_matches: with `texts`, the share of them that may be taken for the nearest other one.
-        debias: fit for pairs whose difference in length says nothing of the label.
-        equal_recall: with `debias`: find as many matches at equal and at unequal lengths.
+        debias: fit for pairs whose difference in length says nothing of the label; None: where there are
+            enough pairs for it.
+        equal_recall: also find as many matches at equal and at unequal lengths; debiases.
         positive: class that means a match, where the model's class names do not say so.
         threads: CPU threads.
         force: replace matcher.json.
+        progress: told what became of the length bias.
 
     Raises:
         UserError: the model, the data or an option does not fit.
@@ -246,23 +249,21 @@ def calibrate(
     import torch
 
     import mobilebert_models
-    from mobilebert_matching.data.labelled_pairs import read_split, require_two_classes
-    from mobilebert_matching.evaluation.score_calibration import refit
-    from mobilebert_matching.length_bias.length_prior import LengthPrior
-    from mobilebert_runtime.errors import DataError, OptionError
+    from mobilebert_runtime.errors import OptionError
     from mobilebert_runtime.files import replacing
     from mobilebert_runtime.tokenizer import PairTokenizer
-    from mobilebert_training.finetuning.encoded_pairs import predict_logits
+    from mobilebert_training.finetuning.calibration import fit_decision
 
     model = Path(model)
     if (data is None) == (texts is None):
         raise OptionError("--data, --texts: give one of them")
     if (texts is None) != (false_matches is None):
         raise OptionError("--texts, --false-matches: give both, or neither")
-    if texts is not None and debias:
-        raise OptionError("--debias: needs labelled pairs; give --data instead of --texts")
-    if equal_recall and not debias:
-        raise OptionError("--equal-recall: changes how --debias is fitted; give both")
+    if texts is not None and (debias is not None or equal_recall):
+        given_flag = "--equal-recall" if debias is None else "--debias" if debias else "--no-debias"
+        raise OptionError(f"{given_flag}: needs labelled pairs; give --data instead of --texts")
+    if equal_recall and debias is False:
+        raise OptionError("--equal-recall: changes how the length bias is removed; leave out --no-debias")
     torch.set_num_threads(threads)
     network, tokenizer = mobilebert_models.load_pair_network(model), PairTokenizer.load(model)
     if network.num_labels != 2:
@@ -272,16 +273,17 @@ def calibrate(
     given = mobilebert_models.MatcherSettings.load(model, positive)
     if texts is not None and false_matches is not None:
         return _calibrate_without_labels(model, network, tokenizer, given, texts, false_matches, force=force)
-    data = Path(str(data))
-    dev = read_split(data, "dev")
-    require_two_classes(dev.labels, f"{data}/dev.tsv")
-    if dev.labels.max() > 1:
-        raise DataError(f"{data}/dev.tsv: has label {dev.labels.max()}; expected 0 and 1")
-    prior = LengthPrior.fit(*read_split(data, "train")) if debias else None
+    strength = 1.0 if debias or equal_recall else 0.0 if debias is False else None
     with replacing(model / "matcher.json", force=force) as partial:
-        logits = predict_logits(network, tokenizer, dev.pairs)
-        offset = isinstance(network, mobilebert_models.EmbeddingMatcher)
-        settings = refit(given, logits, dev, prior, offset=offset, equal_recall=equal_recall)
+        settings = fit_decision(
+            network,
+            tokenizer,
+            given,
+            Path(str(data)),
+            debias=strength,
+            equal_recall=equal_recall,
+            progress=progress,
+        )
         settings.write(partial)
     return settings
 

@@ -11,7 +11,8 @@ A .tflite file runs in `ai-edge-litert` or, on older systems, in `tflite-runtime
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -33,9 +34,10 @@ from mobilebert_runtime.card import (
 )
 from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, VOCABULARY_FILE
 from mobilebert_runtime.checked import as_text
-from mobilebert_runtime.errors import ArtefactError, ModelError
+from mobilebert_runtime.errors import ArtefactError, ModelError, OptionError
 from mobilebert_runtime.packing import Encoded, plan
 from mobilebert_runtime.spelling import SpellingCorrector
+from mobilebert_runtime.texts import as_texts
 from mobilebert_runtime.tokenizer import PairTokenizer
 
 MOST_THREADS = 1024
@@ -88,6 +90,8 @@ class ArtefactModel:
         *,
         public_key: str | Path | None = None,
         signed_since: str | None = None,
+        words: Iterable[str] | None = None,
+        spelling: bool = True,
     ) -> Model:
         """Open an artefact folder, checking every file against its checksum first.
 
@@ -99,26 +103,41 @@ class ArtefactModel:
             threads: CPU threads of one inference, 1 to 1024.
             public_key: minisign's, as a file or a line; the artefact must then be signed with it.
             signed_since: a date in ISO format; the signature must not be older.
+            words: texts whose words the artefact's spelling correction leaves as they are: your names of
+                products, medicines or people.
+            spelling: correct misspelt words, where the artefact does so.
 
         Raises:
             ArtefactError: the folder is missing, damaged or not signed as asked, a file is not what io.json
                 says, or the artefact is for another task.
-            OptionError: the key or the date is not one.
+            OptionError: the key or the date is not one, or the artefact corrects nothing that `words` or
+                `spelling` could change.
             ToolError: the runtime the model needs is not installed.
         """
         count = check_threads(threads)
-        return cls._open(read_files(directory, public_key, signed_since), count)
+        return cls._open(read_files(directory, public_key, signed_since), count, words, spelling=spelling)
 
     @classmethod
-    def _open(cls: type[Model], files: ArtefactFiles, threads: int) -> Model:
+    def _open(
+        cls: type[Model],
+        files: ArtefactFiles,
+        threads: int,
+        words: Iterable[str] | None,
+        *,
+        spelling: bool,
+    ) -> Model:
         card, folder = files.card, files.folder
         if not cls.reads(card):
             right = CLASSES[card.task][0]
             raise ArtefactError(f"{folder}: is for {card.task}; open it with {right}, not {cls.__name__}")
         tokenizer = read_tokenizer(files)
+        fingerprint = files.fingerprint
+        if words is not None or not spelling:
+            tokenizer, said = respelt(tokenizer, words, spelling=spelling)
+            fingerprint = sha256(f"{fingerprint}\n{said}".encode()).hexdigest()
         model = files.contents[card.model_file]
         backend = open_backend(folder / card.model_file, model, card, threads)
-        return cls(card, tokenizer, backend, files.fingerprint, folder.name)
+        return cls(card, tokenizer, backend, fingerprint, folder.name)
 
     @classmethod
     def reads(cls, card: ArtefactCard) -> bool:
@@ -194,12 +213,39 @@ def load(
     *,
     public_key: str | Path | None = None,
     signed_since: str | None = None,
+    words: Iterable[str] | None = None,
+    spelling: bool = True,
 ) -> ArtefactModel:
     """Open an artefact folder with the class of its task; as `ArtefactModel.load`."""
     count, files = check_threads(threads), read_files(directory, public_key, signed_since)
     name, module = CLASSES[files.card.task]
     chosen: type[ArtefactModel] = getattr(import_module(f"mobilebert_runtime.{module}"), name)
-    return chosen._open(files, count)
+    return chosen._open(files, count, words, spelling=spelling)
+
+
+def respelt(
+    tokenizer: PairTokenizer, words: Iterable[str] | None, *, spelling: bool
+) -> tuple[PairTokenizer, str]:
+    """A tokenizer that corrects less, and what it leaves alone, as a text.
+
+    Args:
+        tokenizer: of an artefact.
+        words: texts whose words are left alone.
+        spelling: whether anything is corrected.
+
+    Raises:
+        OptionError: it corrects nothing, or nothing is to be corrected although there are `words`.
+    """
+    if tokenizer.spelling is None:
+        raise OptionError(
+            "words, spelling (--words, --no-spelling): the artefact corrects no words; leave them out"
+        )
+    if words is None:
+        return tokenizer.without_spelling(), ""
+    if not spelling:
+        raise OptionError("words: are left as they are by the correction, which spelling=False turns off")
+    listed = as_texts(words, 1)
+    return tokenizer.with_spelling(tokenizer.spelling.keeping(listed)), "\n".join(listed)
 
 
 def check_threads(threads: Any) -> int:

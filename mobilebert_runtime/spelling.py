@@ -6,14 +6,15 @@ says how much rarer it is than a dropped, a doubled or two swapped letters. The 
 the correction, where that product is small enough; elsewhere the word stays as it is.
 
 In a pair, a known word of the other text comes before all others: the two often speak of the same things
-(a cache model of language, Kuhn and De Mori 1990).
+(a cache model of language, Kuhn and De Mori 1990). A word that stands in both texts is meant, and stays.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -78,6 +79,7 @@ class SpellingCorrector:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._line = {word: line for line, word in enumerate(words, 1)}
+        self._kept: frozenset[str] = frozenset()  # in lower case
         # What was looked up: both passes over a pair, and candidates of one query, ask for the same words.
         self._looked_up: dict[str, tuple[_Near, ...]] = {}
 
@@ -107,29 +109,47 @@ class SpellingCorrector:
             seen.add(word)
         return cls(lines)
 
+    def keeping(self, texts: Iterable[str]) -> SpellingCorrector:
+        """The same corrector, which leaves the words of some texts as they are, in any case."""
+        made = copy(self)
+        made._kept = self._kept.union(*map(_words, texts))
+        return made
+
     def corrected(self, text: str) -> str:
         """The text with its unknown and rare words that are at one edit of a frequent one replaced by it.
 
         A replaced word is in lower case. Left alone are words with a capital after their first letter, unless
         it is only the second ("hWat"), and within a text those that begin with one and are known or short.
         """
-        return self._corrected(text, frozenset())
+        return self._corrected(text)
 
     def corrected_pair(self, a: str, b: str) -> tuple[str, str]:
         """Correct two texts of a pair, in either order: each as `corrected`, helped by the other's words.
 
         An unknown word at one edit of a known one of the other text becomes that one, whatever else it is
         near to; where it is near to nothing and has six letters or more, two edits after its first letter
-        are allowed. Words that stand in both texts get no such help.
+        are allowed. Words that stand in both texts stay.
         """
-        words_a, words_b = (_words(self.corrected(text)) for text in (a, b))
-        return self._corrected(a, words_b), self._corrected(b, words_a)
+        in_a, in_b = _words(a), _words(b)
+        beside_a, beside_b = _words(self._corrected(b, kept=in_a)), _words(self._corrected(a, kept=in_b))
+        return self._corrected(a, beside_a, in_b), self._corrected(b, beside_b, in_a)
 
-    def _corrected(self, text: str, beside: frozenset[str]) -> str:
-        """Args: text; beside: lower-case words of the text that it is compared with."""
+    def _corrected(
+        self, text: str, beside: frozenset[str] = frozenset(), kept: frozenset[str] = frozenset()
+    ) -> str:
+        """A text with its corrections.
+
+        Args:
+            text: as it was typed.
+            beside: lower-case words of the text that it is compared with, after their correction.
+            kept: the same before it, which stay.
+        """
         parts, done = [], 0
         letter = _LETTER.search(text)
         for match in _matches(text):
+            lower = match.group().lower()
+            if lower in kept or lower in self._kept:
+                continue
             first = letter is not None and letter.start() == match.start()
             found = self._correction(match.group(), beside, first=first)
             if found is not None:
@@ -151,7 +171,7 @@ class SpellingCorrector:
         most = REACH << min(len(word) - name, REACHING)
         if line is not None:
             most = min(most, line // RARER)
-        if line is not None or lower in beside:
+        if line is not None:
             beside = frozenset()
         near = self._near(lower)
         best = next((one for one in near if one[-1] in beside), near[0] if near else None)

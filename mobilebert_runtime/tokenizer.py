@@ -177,9 +177,13 @@ class PairTokenizer:
 
     def without_spelling(self) -> PairTokenizer:
         """The same tokenizer, which reads texts as they are."""
-        plain = copy(self)
-        plain.spelling = None
-        return plain
+        return self.with_spelling(None)
+
+    def with_spelling(self, spelling: SpellingCorrector | None) -> PairTokenizer:
+        """The same tokenizer with another correction of texts, or none."""
+        other = copy(self)
+        other.spelling = spelling
+        return other
 
     def ids(self, pairs: Sequence[Pair | str], max_len: int) -> list[tuple[list[int], list[int]]]:
         """Token ids and token types of each pair or single text, at most `max_len` tokens, unpadded.

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from mobilebert_matching.data.pairs import read_text_pairs, text_fault
 from mobilebert_matching.data.table_files import Problem, Reason, open_table
@@ -12,6 +12,20 @@ from mobilebert_runtime.errors import DataError, OptionError
 Input = str | tuple[str, str]
 # Column names of single texts; the first that a file has is taken.
 KNOWN_TEXTS = ("text", "sentence", "question", "content", "query", "tweet")
+
+
+def read_correction(words: Path | None, *, no_spelling: bool) -> dict[str, Any]:
+    """What --words and --no-spelling change of an artefact's correction, as arguments of `load`.
+
+    Raises:
+        OptionError: both are given.
+        DataError: the file is empty, or is not UTF-8.
+    """
+    if words is not None and no_spelling:
+        raise OptionError("--words: says what is not corrected, and --no-spelling turns correction off")
+    if words is None:
+        return {"spelling": False} if no_spelling else {}
+    return {"words": [str(line) for line in _lines_of(words.read_bytes(), 1, str(words))]}
 
 
 def given_inputs(words: Sequence[str], texts: int) -> list[Input]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,13 @@ CANDIDATES = 10  # found by their vectors, for the decision to rank
 class LookUp:
     """An artefact whose network returns vectors; where it also decides about pairs, both uses of it."""
 
-    def __init__(self, artefact: Path, threads: int) -> None:
+    def __init__(self, artefact: Path, threads: int, correction: Mapping[str, Any]) -> None:
         """Open the artefact.
+
+        Args:
+            artefact: the folder, or the name of an installed model.
+            threads: CPU threads.
+            correction: as `read_correction` returns it.
 
         Raises:
             OptionError: its network returns no vectors.
@@ -34,8 +39,8 @@ class LookUp:
             raise OptionError(
                 f"{artefact}: its network returns no vectors, which an index needs; matcher-open-m's does"
             )
-        self.embedder = Embedder.load(artefact, threads)
-        self.matcher = Matcher.load(artefact, threads) if card.task == MATCHING else None
+        self.embedder = Embedder.load(artefact, threads, **correction)
+        self.matcher = Matcher.load(artefact, threads, **correction) if card.task == MATCHING else None
 
     def index(self, texts: Sequence[str]) -> Index:
         """The vectors of texts."""

@@ -69,7 +69,7 @@ def known_columns(data: Path, names: ColumnNames) -> Iterator[Path]:
 def write_copy(file: Path, names: ColumnNames, out: Path) -> None:
     """Write a table's texts and labels as TSV under the known names."""
     from mobilebert_matching.data.pairs import Columns, find_columns
-    from mobilebert_matching.data.table_files import open_table
+    from mobilebert_matching.data.table_files import MARKS_ARE_TEXT, open_table
     from mobilebert_runtime.files import replacing
 
     table = open_table(file)
@@ -81,7 +81,7 @@ def write_copy(file: Path, names: ColumnNames, out: Path) -> None:
     columns |= {LABEL: found.label} if found.label else {}
     columns |= {found.group: found.group} if found.group else {}
     with replacing(out, force=True) as partial, partial.open("w", encoding="utf-8", newline="\n") as target:
-        target.write("\t".join(columns) + "\n")
+        target.write("\t".join([*columns, MARKS_ARE_TEXT]) + "\n")
         for block in table.blocks(list(columns.values())):
             if block.bad:
                 first = block.bad[0]
@@ -91,4 +91,4 @@ def write_copy(file: Path, names: ColumnNames, out: Path) -> None:
                 cells = ["" if value is None else " ".join(str(value).split()) for value in row]
                 if names.positive_label is not None:
                     cells[2] = str(int(cells[2] == names.positive_label))
-                target.write("\t".join(cells) + "\n")
+                target.write("\t".join([*cells, ""]) + "\n")

@@ -349,6 +349,12 @@ Retries = Annotated[
 ]
 JsonFile = Annotated[Path | None, OUTPUT_FILE, Option("--json", help="Write everything here as JSON.")]
 Symmetric = Annotated[bool, Option("--symmetric", help="Mean over both orders of a pair; twice the time.")]
+OwnWords = Annotated[
+    Path | None,
+    INPUT_FILE,
+    Option("--words", help="Text file of words that are not corrected, such as names of products."),
+]
+NoSpelling = Annotated[bool, Option("--no-spelling", help="Correct no misspelt words.")]
 RunFolder = Annotated[
     Path, RUN_FOLDER, Option(help="Folder of the run; an interrupted run there is resumed.")
 ]

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from mobilebert_export.evaluation.evaluation_page import PAGE_FILE
 from mobilebert_runtime.card import (
     CLASSIFICATION,
     EMBEDDING,
@@ -76,9 +77,8 @@ def push(artefact: Path, repository: str, *, license_name: str | None = None, pr
         folder = Path(scratch) / "artefact"
         shutil.copytree(artefact, folder)
         report = json.loads((artefact / "report.json").read_text(encoding="utf-8"))
-        (folder / "README.md").write_text(
-            model_card(repository, card, report, license_name), encoding="utf-8"
-        )
+        page = model_card(repository, card, report, license_name) + own_figures(artefact)
+        (folder / PAGE_FILE).write_text(page, encoding="utf-8")
         try:
             api.create_repo(repository, private=private, exist_ok=True)
             done = api.upload_folder(
@@ -93,6 +93,14 @@ def push(artefact: Path, repository: str, *, license_name: str | None = None, pr
                 "or set HF_TOKEN"
             ) from error
     return str(done.commit_url)
+
+
+def own_figures(artefact: Path) -> str:
+    """What `ship` wrote about an artefact's figures, as a section; empty where it wrote nothing."""
+    page = artefact / PAGE_FILE
+    if not page.is_file():
+        return ""
+    return "\n## Figures\n" + page.read_text(encoding="utf-8").partition("\n")[2]
 
 
 def model_card(repository: str, card: ArtefactCard, report: dict[str, Any], license_name: str | None) -> str:

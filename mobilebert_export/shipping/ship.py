@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from mobilebert_export.console import Progress, quiet
+from mobilebert_export.evaluation.evaluation_page import PAGE_FILE, to_markdown
 from mobilebert_export.pipeline.export_request import ExportRequest
 from mobilebert_runtime.errors import DataError, OptionError
 
 # The shipped matchers that are fine-tuned; those of `TRAINING_RECIPES` are distilled from teachers.
 OPEN = ("matcher-open-m", "matcher-open-s")
-# Of one file of pairs this share, and at most so many, are development pairs.
+# Of pairs without a dev.tsv this share, and at most so many, are development pairs.
 DEV_SHARE, DEV_PAIRS = 0.2, 1000
 FEWEST = 2  # pairs of a label: one to learn from, one to choose the threshold by
+LENGTH_BIAS = "length_bias.txt"  # beside a fine-tuned model: whether the bias was removed, or why not
 ROUNDED_ON, MAX_TOKENS = 400, 128  # pairs, and tokens of each, whose activations say how weights are rounded
 
 
@@ -25,7 +27,7 @@ class ShipConfig:
 
     data: Annotated[
         Path,
-        "Folder with train.tsv, dev.tsv and, for measuring, test.tsv; or one file of labelled pairs.",
+        "Folder with train.tsv and perhaps dev.tsv and, for measuring, test.tsv; or one file of pairs.",
     ]
     out: Annotated[Path, "Output folder; an interrupted run there is resumed."]
     matcher: Annotated[
@@ -34,7 +36,7 @@ class ShipConfig:
         "distilled (repeat for more).",
     ] = OPEN[:1]
     teachers: Annotated[int, "Number of teachers (seeds 0, 1, …), whose answers are averaged."] = 1
-    debias: Annotated[float, "Share of the length bias to remove from the targets; 1: all."] = 1.0
+    debias: Annotated[float, "Share of the length bias to remove; 1: all, 0: none."] = 1.0
     quant: Annotated[str, "Quantisation of the artefacts, as in `export`."] = "int8"
     threads: Annotated[int, "CPU threads."] = 2
     quick: Annotated[bool, "A few steps of everything, to check that it runs; the result is useless."] = False
@@ -78,9 +80,10 @@ def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
     exports = export_requests(config, [*OPEN, *TRAINING_RECIPES])
     distilled = any(name in TRAINING_RECIPES for name in exports)
     with locked(config.out):
-        claim(config.out, "ship", {"data": data_hashes(config.data), "quick": config.quick})
+        taken = {"data": data_hashes(config.data), "quick": config.quick, "debias": config.debias}
+        claim(config.out, "ship", taken)
         if distilled:
-            claim(config.out, "teachers", {"teachers": config.teachers, "debias": config.debias})
+            claim(config.out, "teachers", {"teachers": config.teachers})
         return _ship(config, exports, distilled, progress)
 
 
@@ -90,35 +93,89 @@ def _ship(
     from mobilebert_export.pipeline.exporter import export
     from mobilebert_matching.data.labelled_pairs import read_labelled
     from mobilebert_matching.data.repeated_pairs import TRAINING_PAIRS, save_training_pairs
-    from mobilebert_training.finetuning.matcher_training import train_matcher
 
-    data = config.data if config.data.is_dir() else split_file(config.data, config.out / "data", progress)
+    data = parts_of(config, progress)
     if not (config.out / TRAINING_PAIRS).is_file():  # for `evaluate` of the artefacts, which lie beside it
         save_training_pairs(config.out, read_labelled(data / "train.tsv").pairs)
-    epochs = 0.1 if config.quick else None
-    fit = partial(
-        train_matcher, data, threads=config.threads, epochs=epochs, keep_finished=True, progress=progress
-    )
     teachers = tuple(config.out / f"teacher-{seed}" / "model" for seed in range(config.teachers))
     for seed, teacher in enumerate(teachers):
         if distilled:
             if not teacher.is_dir():
                 progress(f"teacher {seed}: fine-tune")
-            fit(teacher.parent, seed=seed)
+            _train("minilm", teacher.parent, config, data, progress, seed=seed)
     made = []
     for name, request in exports.items():
-        if name in OPEN:
-            if not Path(request.model).is_dir():
-                progress(f"{name}: fine-tune")
-            fit(config.out / name, arch=name)
-            keep_four_bits(Path(request.model), name, data / "train.tsv")
-        else:
+        if name not in OPEN:
             _distill(name, config, teachers, data, progress)
+        elif not request.out.is_dir():
+            fine_tuned(name, config, data, progress)
         if not request.out.is_dir():
             progress(f"  {name}: export")
             export(request, progress)
         made.append(_measured(name, request, config, data, progress))
     return ShipResult(tuple(made))
+
+
+def parts_of(config: ShipConfig, progress: Progress = quiet) -> Path:
+    """The folder with train.tsv and dev.tsv: the user's, or one in which a share is kept back for dev.tsv."""
+    if config.data.is_file():
+        return split_file(config.data, config.out / "data", progress)
+    if (config.data / "dev.tsv").is_file():
+        return config.data
+    folder = split_file(config.data / "train.tsv", config.out / "data", progress)
+    if (config.data / "test.tsv").is_file():
+        shutil.copyfile(config.data / "test.tsv", folder / "test.tsv")
+    return folder
+
+
+def fine_tuned(name: str, config: ShipConfig, data: Path, progress: Progress = quiet) -> Path:
+    """Model directory of an open matcher that was trained on train.tsv, with a decision fitted on dev.tsv.
+
+    Args:
+        name: one of `OPEN`.
+        config: the options.
+        data: folder that `parts_of` gives.
+        progress: told of the steps, and of what became of the length bias.
+    """
+    from mobilebert_models import MatcherSettings, load_pair_network
+    from mobilebert_runtime.tokenizer import PairTokenizer
+    from mobilebert_training.finetuning.calibration import fit_decision
+
+    model = config.out / name / "model"
+    if not model.is_dir():
+        progress(f"{name}: fine-tune")
+    _train(name, model.parent, config, data, progress)
+    keep_four_bits(model, name, data / "train.tsv")
+    said: list[str] = []
+    settings = fit_decision(
+        load_pair_network(model),
+        PairTokenizer.load(model),
+        MatcherSettings.load(model),
+        data,
+        debias=None if config.debias == 1 else config.debias,
+        progress=said.append,
+    )
+    settings.write(model / "matcher.json")
+    (model.parent / LENGTH_BIAS).write_text(said[0] + "\n", encoding="utf-8")
+    progress(f"  {said[0]}")
+    return model
+
+
+def _train(
+    arch: str, out: Path, config: ShipConfig, data: Path, progress: Progress, *, seed: int = 0
+) -> None:
+    from mobilebert_training.finetuning.matcher_training import train_matcher
+
+    train_matcher(
+        data,
+        out,
+        arch=arch,
+        seed=seed,
+        threads=config.threads,
+        epochs=0.1 if config.quick else None,
+        keep_finished=True,
+        progress=progress,
+    )
 
 
 def _distill(
@@ -165,8 +222,25 @@ def _measured(
             progress(f"{record.stem}: measure on {part}.tsv")
             found = evaluate(subject, data / f"{part}.tsv", data / "train.tsv", threads=config.threads)
             write_json(record, {"part": part, **found.to_json()})
+    if not (artefact / PAGE_FILE).is_file():
+        (artefact / PAGE_FILE).write_text(_card(name, model, records[1]), encoding="utf-8")
     progress(f"  {summary(artefact, records[1])}")
     return ShippedMatcher(name, model, artefact, *records)
+
+
+def _card(name: str, model: Path, record: Path) -> str:
+    """What an artefact is, where it was measured, and its figures by length divergence."""
+    import json
+
+    found = json.loads(record.read_text(encoding="utf-8"))
+    bias = model.parent / LENGTH_BIAS
+    chosen = ", whose pairs also chose the threshold" if found["part"] == "dev" else ""
+    lines = [f"# {model.parent.name}, made by `mobilebert ship --matcher {name}`", ""]
+    lines += [f"Measured on {found['part']}.tsv{chosen}; threshold {found['threshold']:.3f}.", ""]
+    if bias.is_file():
+        said = bias.read_text(encoding="utf-8").strip()
+        lines += [f"{said[0].upper()}{said[1:]}.", ""]
+    return "\n".join(lines) + "\n" + to_markdown(found)
 
 
 def summary(artefact: Path, record: Path) -> str:
@@ -223,6 +297,7 @@ def split_file(path: Path, folder: Path, progress: Progress = quiet) -> Path:
 
     from mobilebert_matching.data.labelled_pairs import read_labelled, require_two_classes
     from mobilebert_matching.data.repeated_pairs import fitting, pair_numbers, repetitions
+    from mobilebert_matching.data.table_files import MARKS_ARE_TEXT
     from mobilebert_runtime.files import replacing
 
     pairs, labels = read_labelled(path)
@@ -246,11 +321,11 @@ def split_file(path: Path, folder: Path, progress: Progress = quiet) -> Path:
         progress(f"  {path}: {said}; all rows of a pair stay in one part")
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in (("dev", dev), ("train", train)):
-        lines = ["label\ttext_a\ttext_b"]
+        lines = [f"label\ttext_a\ttext_b\t{MARKS_ARE_TEXT}"]
         for row in rows:
             # A line is a pair: what breaks one inside a text is a space.
             texts = (" ".join(text.split()) for text in pairs[row])
-            lines.append("\t".join([str(labels[row]), *texts]))
+            lines.append("\t".join([str(labels[row]), *texts, ""]))
         with replacing(folder / f"{name}.tsv", force=True) as partial:
             partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

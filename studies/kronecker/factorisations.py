@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from mobilebert_models import EncoderConfig
 from mobilebert_models.config import KroneckerRule
 from mobilebert_models.kronecker.factor_shapes import (
-    ATTENTION,
-    NARROW,
-    WIDEN,
     WORDS,
     costs,
     low_rank_rules,
     preset_rules,
+    seventh_rules,
 )
 from mobilebert_runtime.errors import OptionError
+from mobilebert_training.initialization.student import SEVENTH_WORDS
 
 Rules = tuple[KroneckerRule, ...]
 
@@ -31,20 +30,9 @@ def _low_rank_words(config: EncoderConfig) -> Rules:
     return (*layers, KroneckerRule(WORDS, config.vocab_size, 1, config.hidden_size // 8))
 
 
-def _cut_kronecker(config: EncoderConfig) -> Rules:
-    """What fits into a seventh of MiniLM without its rare words: sums of three where preset 8 errs most."""
-    width, wide = config.hidden_size, config.intermediate_size
-    return (
-        *(KroneckerRule(pattern, width // 2, width // 2) for pattern in ATTENTION),
-        KroneckerRule(WIDEN, wide // (width // 2), 2, 3),
-        KroneckerRule(NARROW, 2, wide // (width // 2), 3),
-        KroneckerRule(WORDS, config.vocab_size, 1, width // 6),
-    )
-
-
 def _cut_low_rank(config: EncoderConfig) -> Rules:
     """Low-rank factors of the same size."""
-    return same_size_low_rank(config, _cut_kronecker(config))
+    return same_size_low_rank(config, seventh_rules(config))
 
 
 @dataclass(frozen=True)
@@ -70,10 +58,10 @@ FACTORISATIONS: dict[str, Factorisation] = {
     "low-rank-8": Factorisation(_low_rank_of("8")),
     "low-rank-5": Factorisation(_low_rank_of("5")),
     # Not in the paper: rare words fall apart into more pieces, and their parameters go to the layers.
-    "kronecker-cut": Factorisation(_cut_kronecker, 8192),
-    "low-rank-cut": Factorisation(_cut_low_rank, 8192),
-    "kronecker-cut-fitted": Factorisation(_cut_kronecker, 8192, fitted=True),
-    "low-rank-cut-fitted": Factorisation(_cut_low_rank, 8192, fitted=True),
+    "kronecker-cut": Factorisation(seventh_rules, SEVENTH_WORDS),
+    "low-rank-cut": Factorisation(_cut_low_rank, SEVENTH_WORDS),
+    "kronecker-cut-fitted": Factorisation(seventh_rules, SEVENTH_WORDS, fitted=True),
+    "low-rank-cut-fitted": Factorisation(_cut_low_rank, SEVENTH_WORDS, fitted=True),
 }
 
 

@@ -51,6 +51,7 @@ NOT_RUN = {
     "mobilebert import-tensorflow": "needs Google's checkpoint, a download",
     "mobilebert ship": "hours on licensed data",
     "python -m recipes.general_matchers": "hours on licensed data; tests/recipes runs it at toy size",
+    "python -m studies.kronecker.table6": "hours on licensed data; tests/studies runs it at toy size",
     "mobilebert finetune": "needs licensed data",
     "mobilebert gate artefacts/matcher-int8 --self-test": "ten minutes on a quiet machine",
     "mobilebert gate results/bench/pixel.json": "needs a phone's record",

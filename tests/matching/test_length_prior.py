@@ -7,7 +7,7 @@ import pytest
 
 from mobilebert_matching.data.labelled_pairs import read_split
 from mobilebert_matching.length_bias.length_divergence import Quartiles, pairwise
-from mobilebert_matching.length_bias.length_prior import LengthPrior, adjusted
+from mobilebert_matching.length_bias.length_prior import FEWEST, LengthPrior, adjusted, too_few
 from mobilebert_runtime.errors import DataError
 
 RNG = np.random.default_rng(0)
@@ -47,6 +47,23 @@ def test_log_odds_are_counts():
         "log_odds": list(prior.log_odds),
         "overall_log_odds": prior.overall,
     }
+
+
+def test_a_scaled_prior_shifts_by_that_share():
+    pairs, labels, _ = biased()
+    prior = LengthPrior.fit(pairs, labels)
+    np.testing.assert_allclose(prior.scaled(0.3).shift(pairs), 0.3 * prior.shift(pairs), atol=1e-12)
+    assert prior.scaled(0.3).overall == prior.overall
+
+
+def test_a_category_with_less_than_ten_pairs_of_a_label_is_named():
+    """Forty pairs in each of four categories, of which CAT3 has `same` pairs of label 1."""
+    pairs = pairs_of([(4, 4 + extra) for extra in (0, 1, 4, 8) for _ in range(40)])
+    for same in (FEWEST, FEWEST - 1, 0):
+        labels = np.tile(np.arange(40) % 2, 4)
+        labels[80:120] = np.arange(40) < same
+        said = too_few(pairs, labels)
+        assert said == (None if same == FEWEST else f"CAT3 has {same} pairs of label 1, 10 are needed")
 
 
 def test_the_shift_is_bayes_by_enumeration():

@@ -150,6 +150,16 @@ def test_every_file_arrives_with_a_card_that_the_hub_reads(hub, artefact):
     assert not (artefact / "README.md").exists()
 
 
+def test_the_figures_that_ship_wrote_are_a_section_of_the_card(hub, artefact, tmp_path):
+    folder = shutil.copytree(artefact, tmp_path / "mine")
+    (folder / "README.md").write_text("# mine\n\nMeasured on dev.tsv.\n\n| CAT1 | 9 |\n", encoding="utf-8")
+    assert push(hub, folder, REPOSITORY).returncode == 0
+    text = hub.files["README.md"].decode()
+    assert text.endswith("\n## Figures\n\nMeasured on dev.tsv.\n\n| CAT1 | 9 |\n")
+    assert text.count("# mine") == 0
+    assert "| same decision | 100.00% |" in text
+
+
 def test_a_refusal_is_one_line(hub, artefact):
     hub.refuses = True
     done = push(hub, artefact, REPOSITORY)

@@ -107,10 +107,9 @@ def test_a_teacher_of_another_width_is_refused_before_any_work(width, start, fol
 
 def test_calibrate_takes_equal_recall_as_a_way_of_debiasing_only(folder, capfd):
     model = small_matcher.model_directory()
-    said = refused(
-        ["calibrate", str(model), f"--data={folder(GOOD, GOOD)}", "--equal-recall", "--force"], capfd
-    )
-    assert "--equal-recall: changes how --debias is fitted; give both" in said
+    options = ["--equal-recall", "--no-debias", "--force"]
+    said = refused(["calibrate", str(model), f"--data={folder(GOOD, GOOD)}", *options], capfd)
+    assert "--equal-recall: changes how the length bias is removed; leave out --no-debias" in said
 
 
 @pytest.mark.parametrize("dev", [ONE_CLASS, HEADER, None, GOOD + "7\ta\tb\n"])

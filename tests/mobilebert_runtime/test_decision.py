@@ -13,6 +13,7 @@ from mobilebert_matching.evaluation.score_calibration import (
     fit_temperature,
     fit_threshold,
     probabilities,
+    reliable_threshold,
 )
 from mobilebert_matching.length_bias.length_divergence import Quartiles, pairwise
 from mobilebert_matching.length_bias.length_prior import LengthPrior
@@ -50,6 +51,29 @@ def test_threshold_equals_brute_force(seed):
 def test_threshold_of_separable_scores_lies_between_them():
     threshold = fit_threshold(np.array([0.1, 0.2, 0.7, 0.9]), np.array([0, 0, 1, 1]))
     assert 0.2 < threshold < 0.7
+
+
+def test_few_pairs_choose_no_threshold_that_is_worse_elsewhere():
+    """Of 100 true probabilities the most accurate threshold loses to 0.5; the one taken hardly does."""
+    rng = np.random.default_rng(0)
+    fitted, taken = [], []
+    for _ in range(60):
+        truth = rng.beta(1.5, 1.5, 100)
+        labels = (rng.random(100) < truth).astype(int)
+        for of, threshold in ((fitted, fit_threshold), (taken, reliable_threshold)):
+            cut = threshold(truth, labels)
+            # What 0.5 would get right more often, on average over such pairs: ∫ |2p − 1| of those between.
+            elsewhere = rng.beta(1.5, 1.5, 20_000)
+            between = (elsewhere >= min(cut, 0.5)) & (elsewhere < max(cut, 0.5))
+            of.append(float(np.abs(2 * elsewhere[between] - 1).sum() / len(elsewhere)))
+    assert np.mean(taken) < 0.5 * np.mean(fitted)
+
+
+def test_a_threshold_far_from_a_half_is_found_where_the_scores_are_no_probabilities():
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, 200)
+    scores = np.clip(0.1 + 0.3 * labels + rng.normal(0, 0.05, 200), 0, 1)
+    assert reliable_threshold(scores, labels) == fit_threshold(scores, labels) < 0.4
 
 
 def test_settings_of_three_classes_have_no_threshold_of_their_own():

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import mobilebert_models
+from mobilebert_export.command_line.program import main
 from mobilebert_runtime.artefact import load
 from mobilebert_runtime.card import ArtefactCard
-from mobilebert_runtime.errors import ArtefactError, ModelError
+from mobilebert_runtime.errors import ArtefactError, ModelError, OptionError
 from mobilebert_runtime.spelling import PROTECTED, RARER, SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
@@ -142,6 +143,9 @@ def test_how_far_down_the_list_a_correction_may_stand(wrong: str, right: str, le
         ("qqpear", "qqpears", "qqpear", "qqpears"),  # an unknown word helps no other
         ("cold heat", "hold cheat", "cold heat", "cold heat"),
         ("warm", "", "warm", ""),
+        ("moom", "a Moom", "moom", "a Moom"),  # a word that stands in both texts is meant
+        ("moom comey", "moom comet", "moom comet", "moom comet"),
+        ("qqpear bananna", "qqpear banana", "qqpear banana", "qqpear banana"),
     ],
 )
 def test_what_is_corrected_in_a_pair(a: str, b: str, read_a: str, read_b: str) -> None:
@@ -251,6 +255,47 @@ def with_spelling(folder: Path) -> ArtefactCard:
     write_words(folder)
     write_checksums(folder)
     return card
+
+
+def test_own_words_stay_as_they_are_typed() -> None:
+    corrector = CORRECTOR.keeping(["Moom, Comey", "banana"])
+    assert corrector.corrected("moom Moom whather comey") == "moom Moom weather comey"
+    assert corrector.corrected_pair("the moom", "moon whta") == ("the moom", "moon what")
+    assert CORRECTOR.corrected("moom") == corrector.keeping([]).corrected("moon") == "moon"
+
+
+def test_an_artefact_leaves_own_words_alone_or_corrects_nothing(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    folder = write_artefact(tmp_path / "artefact", "onnx", onnx_model())
+    with pytest.raises(OptionError, match="the artefact corrects no words"):
+        load(folder, words=["moom"])
+    with_spelling(folder)
+    asked = [("moom waht", "what")]
+    plain, own, off = load(folder), load(folder, words=["Moom"]), load(folder, spelling=False)
+    read = [model.tokenizer.corrected(asked)[0] for model in (plain, own, off)]
+    assert read == [("moon what", "what"), ("moom what", "what"), ("moom waht", "what")]
+    assert len({model.fingerprint for model in (plain, own, off)}) == 3  # an index of one is not another's
+    assert load(folder, words=["Moom"]).fingerprint == own.fingerprint
+    with pytest.raises(OptionError, match="which spelling=False turns off"):
+        load(folder, words=["moom"], spelling=False)
+    words = tmp_path / "words.txt"
+    words.write_text("Moom\nComey\n")
+    match = ["match", "moom waht", "what", "--artefact", str(folder)]
+    scores = {}
+    for options in ((), ("--words", str(words)), ("--no-spelling",)):
+        with pytest.raises(SystemExit) as end:
+            main([*match, *options])
+        assert end.value.code == 0
+        scores[options] = float(capfd.readouterr().out.split("\t")[0])
+    found = [float(model.score(asked)[0]) for model in (plain, own, off)]  # type: ignore[attr-defined]
+    assert list(scores.values()) == pytest.approx(found, abs=1e-6)
+    assert len(set(found)) > 1
+    with pytest.raises(SystemExit) as end:
+        main([*match, "--words", str(words), "--no-spelling"])
+    assert end.value.code == 2
+    assert (
+        "--words: says what is not corrected, and --no-spelling turns correction off"
+        in capfd.readouterr().err
+    )
 
 
 def test_an_artefact_answers_a_misspelt_pair_as_the_right_one(tmp_path: Path) -> None:

@@ -5,14 +5,17 @@ from pathlib import Path
 import pytest
 
 from mobilebert_export.command_line.program import main
-from mobilebert_models import EncoderConfig, build, save_pretrained
+from mobilebert_models import EncoderConfig, build, load_classifier, save_pretrained
 from mobilebert_models.kronecker.compress import compress
-from mobilebert_models.kronecker.factor_shapes import low_rank_rules
+from mobilebert_models.kronecker.factor_shapes import low_rank_rules, seventh_rules
 from mobilebert_runtime.errors import ModelError, OptionError, OutputError
+from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.distillation import DistillationConfig, distill
 from mobilebert_training.distillation.distillation import checked_recipe
 from mobilebert_training.distillation.distillation_recipes import DISTILLATION_RECIPES
+from mobilebert_training.initialization.student import SEVENTH_WORDS
 from tests.helpers.texts import MINILM
+from tests.helpers.toys import toy_pairs, write_pairs
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
 
@@ -47,6 +50,8 @@ def test_what_fits_is_let_through(folders):
     assert checked_recipe(config(folders, recipe="debias-finetune", teacher=(folders / "teacher",) * 2))
     assert checked_recipe(kronecker(folders)) is DISTILLATION_RECIPES["kronecker"]
     assert checked_recipe(kronecker(folders, recipe="kronecker-supervised", debias=1.0))
+    seventh = config(folders, student="kronecker-seventh", recipe="kronecker-mined")
+    assert checked_recipe(seventh) is DISTILLATION_RECIPES["kronecker-mined"]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +68,42 @@ def test_what_fits_is_let_through(folders):
 def test_an_option_that_does_not_apply_is_refused(folders, given, message):
     with pytest.raises(OptionError, match=message):
         checked_recipe(kronecker(folders, **given))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, OptionError, "--recipe matcher-m: the student kronecker-seventh learns by kronecker-mined"),
+        (
+            {"recipe": "kronecker", "start": "matcher-qqp-m"},
+            OptionError,
+            "--start matcher-qqp-m: the student kronecker-seventh already has weights",
+        ),
+        ({"recipe": "kronecker", "teacher": ("odd",)}, ModelError, "a seventh: the factors fit a plain BERT"),
+    ],
+)
+def test_a_seventh_of_a_teacher_has_its_own_recipes_and_fits_some_teachers(folders, given, error, message):
+    if "teacher" in given:  # 32 numbers do not divide by 6
+        given = given | {"teacher": (folders / "teacher",)}
+    with pytest.raises(error, match=message):
+        checked_recipe(config(folders, student="kronecker-seventh", **given))
+
+
+def test_a_seventh_is_made_of_its_teacher_and_learns_from_it(tmp_path):
+    """Fewer words, factors fitted to what the layers return, the teacher's prediction layer at first."""
+    shape = EncoderConfig(hidden_size=48, num_hidden_layers=1, num_attention_heads=4, intermediate_size=96)
+    save_pretrained(build(shape, seed=0), tmp_path / "teacher", tokenizer_from=MINILM)
+    for seed, (name, count) in enumerate((("train", 40), ("dev", 12))):
+        write_pairs(tmp_path / f"{name}.tsv", *toy_pairs(count, seed))
+    given = {"teacher": (tmp_path / "teacher",), "data": tmp_path, "out": tmp_path / "out"}
+    made = distill(
+        DistillationConfig(**given, student="kronecker-seventh", recipe="kronecker-mined", threads=1)
+    )
+    student, teacher = load_classifier(made.model), load_classifier(tmp_path / "teacher")
+    assert student.config.kronecker == seventh_rules(student.config)
+    assert student.config.vocab_size == PairTokenizer.load(made.model).vocab_size == SEVENTH_WORDS
+    assert 6 * sum(p.numel() for p in student.parameters()) < sum(p.numel() for p in teacher.parameters())
+    assert made.records[0]["metadata"]["student"] == "kronecker-seventh"
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import pytest
 from scipy.special import expit, softmax
 
 import mobilebert_models
+from mobilebert_export.command_line.named_columns import ColumnNames, known_columns
 from mobilebert_export.command_line.program import main
 from mobilebert_export.evaluation.scoring import open_scorer
-from mobilebert_export.shipping.ship import DEV_PAIRS, split_file
-from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_split
+from mobilebert_export.shipping.ship import DEV_PAIRS, ShipConfig, parts_of, split_file
+from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_labelled, read_split
 from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_models import EncoderConfig, build, save_pretrained
 from mobilebert_runtime.errors import DataError, ModelError
@@ -19,7 +20,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.distillation.distillation_data import DistillationData, task_targets, teachers_logits
 from mobilebert_training.finetuning.encoded_pairs import predict_logits
 from tests.helpers.texts import MINILM
-from tests.helpers.toys import WORDS, toy_pairs
+from tests.helpers.toys import WORDS, toy_pairs, write_pairs
 
 SMALL = EncoderConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40)
 
@@ -104,7 +105,7 @@ def check_length_shift(model, artefact, data):
     run([*calibrate, "--debias", "--force"])
     again = mobilebert_models.MatcherSettings.load(copy)  # of the saved weights, which are float16
     np.testing.assert_allclose(again.length_shift["added"], settings.length_shift["added"], atol=1e-3)
-    run([*calibrate, "--force"])
+    run([*calibrate, "--no-debias", "--force"])
     assert mobilebert_models.MatcherSettings.load(copy).length_shift is None
 
 
@@ -141,6 +142,10 @@ def test_ship_makes_teacher_student_artefact_and_records(tmp_path, capfd):
         assert json.loads((out / f"{name}.json").read_text())["pairs"] == 24
     record = json.loads((out / "matcher-s" / "task.json").read_text())
     assert record["metadata"]["debias"] == 1.0
+    card = (out / "matcher-s-none" / "README.md").read_text(encoding="utf-8")
+    assert all(f"| CAT{number} | " in card for number in (1, 2, 3, 4))
+    assert f"| accuracy | {measured:.3f} (" in card
+    assert "| recall gap, CAT1 − CAT4 | " in card
     check_length_shift(out / "matcher-s" / "model", out / "matcher-s-none", data)
     stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
     run([*command[:6], "bert-base"], code=2)  # no matcher that is shipped
@@ -168,6 +173,36 @@ def test_one_file_is_split_into_the_same_two_parts_every_time(tmp_path):
     file.write_text("".join(json.dumps(row | {"label": 1}) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(DataError, match="no label but 1"):
         split_file(file, tmp_path / "one")
+
+
+def test_a_folder_without_development_pairs_keeps_back_a_fifth_and_its_test_pairs(tmp_path):
+    folder = tmp_path / "pairs"
+    folder.mkdir()
+    write_pairs(folder / "train.tsv", *biased_pairs(100))
+    write_pairs(folder / "test.tsv", *biased_pairs(20, 1))
+    data = parts_of(ShipConfig(folder, tmp_path / "out"))
+    train, dev = (read_split(data, name) for name in ("train", "dev"))
+    assert (len(train.pairs), len(dev.pairs)) == (80, 20)
+    assert sorted(train.pairs + dev.pairs) == sorted(biased_pairs(100).pairs)
+    assert (data / "test.tsv").read_bytes() == (folder / "test.tsv").read_bytes()
+    assert sorted(path.name for path in folder.iterdir()) == ["test.tsv", "train.tsv"]
+    write_pairs(folder / "dev.tsv", *biased_pairs(20, 2))
+    assert parts_of(ShipConfig(folder, tmp_path / "other")) == folder
+
+
+def test_texts_in_quotation_marks_stay_texts(tmp_path):
+    """What looks like the quoting of CSV is how people write of titles, where the user's file is no TSV."""
+    rows = [
+        {"label": k % 2, "text_a": f'"Is ""{k}"" a word?"' if k % 2 else f"a {k}", "text_b": f"b {k}"}
+        for k in range(20)
+    ]
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    parts = [read_split(split_file(file, tmp_path / "data"), name) for name in ("train", "dev")]
+    assert {pair for part in parts for pair in part.pairs} == {(row["text_a"], row["text_b"]) for row in rows}
+    named = ColumnNames(text_a="text_a", text_b="text_b", label="label")
+    with known_columns(file, named) as copy:
+        assert read_labelled(copy).pairs == [(row["text_a"], row["text_b"]) for row in rows]
 
 
 @pytest.mark.parametrize("order", range(4))
@@ -203,7 +238,9 @@ def test_ship_fine_tunes_the_general_matcher_on_one_file(tmp_path):
     assert not (out / "teacher-0").exists()
     model, artefact = out / "matcher-open-m" / "model", out / "matcher-open-m-none"
     settings = mobilebert_models.MatcherSettings.load(model)
-    assert len(set(settings.length_shift["added"])) == 1
+    assert len(set(settings.length_shift["added"])) == 1  # an offset alone
+    card = (artefact / "README.md").read_text(encoding="utf-8")
+    assert "Length bias: not removed, there are too few pairs to fit it (train.tsv: CAT" in card
     scores = [open_scorer(str(one), 1).score(pairs[:8]) for one in (model, artefact)]
     np.testing.assert_allclose(*scores, atol=1e-4)
     record = json.loads((out / "matcher-open-m-none.json").read_text())

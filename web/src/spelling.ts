@@ -56,21 +56,23 @@ export class SpellingCorrector {
 
   /** The text with its misspelt words replaced, in lower case. */
   corrected(text: string): string {
-    return this.replaced(text, NOTHING);
+    return this.replaced(text, NOTHING, NOTHING);
   }
 
-  /** Two texts that are compared: each as `corrected`, beside the words of the other. */
+  /** Two texts that are compared: each as `corrected`, beside the words of the other. Words that stand in both stay. */
   correctedPair(a: string, b: string): [string, string] {
-    const [besideB, besideA] = [wordsOf(this.corrected(a)), wordsOf(this.corrected(b))];
-    return [this.replaced(a, besideA), this.replaced(b, besideB)];
+    const [inA, inB] = [wordsOf(a), wordsOf(b)];
+    const besideA = wordsOf(this.replaced(b, NOTHING, inA));
+    const besideB = wordsOf(this.replaced(a, NOTHING, inB));
+    return [this.replaced(a, besideA, inB), this.replaced(b, besideB, inA)];
   }
 
-  private replaced(text: string, beside: ReadonlySet<string>): string {
+  private replaced(text: string, beside: ReadonlySet<string>, kept: ReadonlySet<string>): string {
     const parts: string[] = [];
     let done = 0;
     const letter = text.search(/[A-Za-z]/);
     for (const { word, start } of matches(text)) {
-      const found = this.correction(word, beside, start === letter);
+      const found = kept.has(word.toLowerCase()) ? undefined : this.correction(word, beside, start === letter);
       if (found === undefined) continue;
       parts.push(text.slice(done, start), found);
       done = start + word.length;
@@ -88,7 +90,7 @@ export class SpellingCorrector {
     if (line !== undefined && line <= PROTECTED) return undefined;
     let most = REACH * 2 ** Math.min(word.length - Number(name), REACHING);
     if (line !== undefined) most = Math.min(most, Math.floor(line / RARER));
-    const known = line !== undefined || beside.has(lower) ? NOTHING : beside;
+    const known = line !== undefined ? NOTHING : beside;
     const near = this.near(lower);
     const best = near.find((one) => known.has(one[2])) ?? near[0];
     if (best && (known.has(best[2]) || best[0] <= most)) return best[2];

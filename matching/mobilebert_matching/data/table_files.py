@@ -15,6 +15,8 @@ import numpy as np
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import parse_json
 
+# An empty last column of this name says that quotation marks are text: `_refuse_quoted` takes nothing amiss.
+MARKS_ARE_TEXT = '"'
 BLOCK_BYTES = 4 << 20  # what is held in memory at once, as raw text
 BLOCK_ROWS = 20_000
 SHEETS = (".xlsx", ".xls", ".ods")
@@ -361,7 +363,8 @@ def _refuse_quoted(path: Path) -> None:
     """Refuse a .tsv whose fields are quoted as in CSV, as pandas writes them: the quotes would be text.
 
     In such a file every field with a quotation mark stands in quotation marks, and those inside are doubled.
-    One field that holds a mark otherwise, within the first block, shows that marks are ordinary characters.
+    One field that holds a mark otherwise, within the first block, shows that marks are ordinary characters;
+    so does the column `MARKS_ARE_TEXT` of files that this project writes.
 
     Raises:
         DataError: naming the first such field.

@@ -17,6 +17,8 @@ from mobilebert_runtime.tokenizer import Pair
 
 SLOPES, ANY_OFFSET = (1e-3, 1e3), (-1e3, 1e3)
 SHARES = 41  # of the length shift that are tried for equal recall
+CLEARLY = 1.96  # standard errors: 95%
+FOLDS, SPLITS = 10, 10  # of the cross-validation of a threshold, and how often it divides the pairs anew
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -56,6 +58,34 @@ def fit_threshold(probabilities: np.ndarray, labels: np.ndarray, weights: np.nda
     return float(cuts[best][np.argmin(np.abs(cuts[best] - 0.5))])
 
 
+def reliable_threshold(
+    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None
+) -> float:
+    """That of `fit_threshold` where cross-validation finds it clearly better than 0.5, else 0.5.
+
+    0.5 is the best threshold of a true probability. Another one pays only where the probabilities are not
+    true, and of few pairs the best one found is often worse elsewhere. So thresholds are fitted on nine
+    tenths of the pairs and compared with 0.5 on the last tenth, each in turn, in several random divisions.
+    The mean difference must be more than `CLEARLY` of its standard errors.
+
+    Args:
+        probabilities: (N,) of the positive class, calibrated on these pairs.
+        labels: (N,) of 0 and 1.
+        weights: (N,) how much each counts; default: alike.
+    """
+    counts = np.ones(len(labels)) if weights is None else np.asarray(weights)
+    draw, gains = np.random.default_rng(0), np.zeros(len(labels))
+    half = (probabilities >= 0.5) == labels
+    for _ in range(SPLITS):
+        for held in np.array_split(draw.permutation(len(labels)), FOLDS):
+            rest = np.delete(np.arange(len(labels)), held)
+            threshold = fit_threshold(probabilities[rest], labels[rest], counts[rest])
+            right = (probabilities[held] >= threshold) == labels[held]
+            gains[held] += counts[held] * (right.astype(float) - half[held]) / SPLITS
+    clearly = gains.mean() > CLEARLY * gains.std() / np.sqrt(len(labels))
+    return fit_threshold(probabilities, labels, weights) if clearly else 0.5
+
+
 def fit_slope_and_offset(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """Slope a > 0 and offset b for which sigmoid(a d + b) has the least negative log-likelihood.
 
@@ -85,7 +115,7 @@ def fit_settings(logits: np.ndarray, labels: np.ndarray, *, offset: bool = False
         scores = expit(slope * _difference(logits) + added)
         return MatcherSettings(
             temperature=1 / slope,
-            threshold=fit_threshold(scores, labels),
+            threshold=reliable_threshold(scores, labels),
             length_shift=LengthShift((0.0,) * 3, (added,) * 4).to_json(),
         )
     temperature = fit_temperature(logits, labels)
@@ -93,7 +123,7 @@ def fit_settings(logits: np.ndarray, labels: np.ndarray, *, offset: bool = False
         names = tuple(f"class {i}" for i in range(logits.shape[1]))
         return MatcherSettings(labels=names, temperature=temperature)
     probabilities = softmax(logits / temperature, axis=1)[:, 1]
-    return MatcherSettings(temperature=temperature, threshold=fit_threshold(probabilities, labels))
+    return MatcherSettings(temperature=temperature, threshold=reliable_threshold(probabilities, labels))
 
 
 def fit_debiased_settings(
@@ -137,7 +167,7 @@ def fit_debiased_settings(
     debiased = expit(slope * _difference(logits) + share * shift + constant)
     return MatcherSettings(
         temperature=1 / slope,
-        threshold=fit_threshold(debiased, labels, weights),
+        threshold=reliable_threshold(debiased, labels, weights),
         length_shift=LengthShift(tuple(prior.quartiles.as_list()), tuple(added.tolist())).to_json(),
     )
 

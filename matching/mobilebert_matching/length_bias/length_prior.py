@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,10 @@ from scipy.special import log_expit, softmax
 from mobilebert_matching.length_bias.length_divergence import CATEGORIES, Quartiles, pairwise, word_counts
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import Pair
+
+# Pairs of each label that a category needs for its odds to be worth fitting: ten observations for each fitted
+# number (Peduzzi et al. 1996, on logistic regression).
+FEWEST = 10
 
 
 @dataclass(frozen=True)
@@ -54,16 +58,7 @@ class LengthPrior:
             DataError: other labels, or a category with one label only: its odds are 0 or infinite; or
                 a text without words, or no pairs.
         """
-        labels = np.asarray(labels)
-        if labels.shape != (len(pairs),) or not np.isin(labels, (0, 1)).all():
-            raise DataError(
-                f"{len(pairs)} pairs with labels {np.unique(labels)[:5]} of shape {labels.shape}; "
-                f"expected one label a pair, 0 or 1"
-            )
-        divergence = _divergence(pairs)
-        quartiles = Quartiles.of(divergence)
-        category = quartiles.category(divergence)
-        counts = np.stack([np.bincount(category[labels == y], minlength=5)[1:] for y in (0, 1)])  # (2, 4)
+        quartiles, counts = _counts(pairs, labels)
         for place, (negative, positive) in zip(CATEGORIES, counts.T.tolist(), strict=True):
             if (negative == 0) != (positive == 0):
                 raise DataError(
@@ -76,6 +71,11 @@ class LengthPrior:
             for negative, positive in counts.T.tolist()
         ]
         return cls(quartiles, (log_odds[0], log_odds[1], log_odds[2], log_odds[3]), overall)
+
+    def scaled(self, strength: float) -> LengthPrior:
+        """The prior of which `strength` is left: 1 leaves it as it is, 0 is the overall ratio everywhere."""
+        kept = [self.overall + strength * (odds - self.overall) for odds in self.log_odds]
+        return replace(self, log_odds=(kept[0], kept[1], kept[2], kept[3]))
 
     def category(self, pairs: Sequence[Pair]) -> np.ndarray:
         """1 to 4 for each pair, (N,) int64, by the quartiles of the training distribution."""
@@ -127,6 +127,23 @@ class LengthPrior:
         }
 
 
+def too_few(pairs: Sequence[Pair], labels: np.ndarray) -> str | None:
+    """Why a prior of these pairs would be noise: a category and a label of fewer than `FEWEST`; else None.
+
+    Args:
+        pairs: N pairs.
+        labels: (N,) 0 or 1.
+
+    Raises:
+        DataError: as `LengthPrior.fit`, but for a category with one label only.
+    """
+    _, counts = _counts(pairs, labels)
+    for place, both in zip(CATEGORIES, counts.T.tolist(), strict=True):
+        if any(both) and min(both) < FEWEST:
+            return f"CAT{place} has {min(both)} pairs of label {int(np.argmin(both))}, {FEWEST} are needed"
+    return None
+
+
 def adjusted(logits: np.ndarray, shift: np.ndarray, strength: float = 1.0) -> np.ndarray:
     """Logits of label 0 and 1 with `strength` times `shift` added to those of label 1.
 
@@ -146,6 +163,24 @@ def adjusted(logits: np.ndarray, shift: np.ndarray, strength: float = 1.0) -> np
     out = logits.copy()
     out[:, 1] += strength * shift
     return out
+
+
+def _counts(pairs: Sequence[Pair], labels: np.ndarray) -> tuple[Quartiles, np.ndarray]:
+    """The quartiles of pairs, and (2, 4): how many have label 0 and 1 in CAT1 to CAT4.
+
+    Raises:
+        DataError: other labels than 0 and 1, a text without words, or no pairs.
+    """
+    labels = np.asarray(labels)
+    if labels.shape != (len(pairs),) or not np.isin(labels, (0, 1)).all():
+        raise DataError(
+            f"{len(pairs)} pairs with labels {np.unique(labels)[:5]} of shape {labels.shape}; "
+            f"expected one label a pair, 0 or 1"
+        )
+    divergence = _divergence(pairs)
+    quartiles = Quartiles.of(divergence)
+    category = quartiles.category(divergence)
+    return quartiles, np.stack([np.bincount(category[labels == y], minlength=5)[1:] for y in (0, 1)])
 
 
 def _check(logits: np.ndarray, *shape: int) -> None:

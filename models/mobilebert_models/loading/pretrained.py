@@ -196,14 +196,18 @@ def load_pair_network(
     if not isinstance(model, EmbeddingMatcher):
         return _classifier(model, directory)
     if num_labels not in (None, model.num_labels):
-        raise ModelError(f"{directory}: an embedding matcher tells two classes apart, not {num_labels}")
+        raise ModelError(
+            f"{directory}: an embedding matcher tells two classes apart, not {num_labels}; "
+            "start from a pair classifier, such as minilm"
+        )
     return model
 
 
 def _classifier(model: nn.Module, directory: str | Path) -> PairClassifier:
     if not isinstance(model, PairClassifier):
         raise ModelError(
-            f"{directory}: holds a {type(model).__name__}, not a pair classifier; use train-matcher"
+            f"{directory}: holds a {type(model).__name__}, not a pair classifier; "
+            "use train-matcher --arch minilm"
         )
     return model
 

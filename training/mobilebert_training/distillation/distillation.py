@@ -15,6 +15,7 @@ from mobilebert_matching.data.repeated_pairs import save_training_pairs
 from mobilebert_matching.evaluation.score_calibration import fit_debiased_settings, fit_settings
 from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_models import EncoderConfig, MatcherSettings
+from mobilebert_models.kronecker.factor_shapes import seventh_rules
 from mobilebert_runtime.errors import DataError, ModelError, OptionError
 from mobilebert_runtime.files import refuse_finished
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -28,7 +29,13 @@ from mobilebert_training.distillation.distillation_data import (
 from mobilebert_training.distillation.distillation_recipes import DistillationRecipe, recipe
 from mobilebert_training.distillation.task_distillation import distil
 from mobilebert_training.finetuning.encoded_pairs import predict_logits
-from mobilebert_training.initialization.student import StudentStart, init_student, start_factored
+from mobilebert_training.initialization.student import (
+    SEVENTH,
+    StudentStart,
+    init_student,
+    start_factored,
+    start_seventh,
+)
 from mobilebert_training.run_directory import claim, data_hashes, locked, model_hashes
 
 
@@ -130,7 +137,7 @@ def checked_recipe(config: DistillationConfig) -> DistillationRecipe:
         )
     if not (isfinite(config.debias) and config.debias >= 0):
         raise OptionError(f"--debias {config.debias}: expected a number of at least 0")
-    if config.start is not None and _is_factored(config):
+    if config.start is not None and (_is_factored(config) or config.student == SEVENTH):
         raise OptionError(
             f"--start {config.start}: the student {config.student} already has weights; give --start "
             "with a preset"
@@ -148,6 +155,11 @@ def checked_recipe(config: DistillationConfig) -> DistillationRecipe:
                 f"--teacher: given {len(config.teacher)} times; the recipe {config.recipe!r} has one teacher"
             )
     refuse_finished(config.out / "model", force=config.force)
+    if config.student == SEVENTH and not config.recipe.startswith("kronecker"):
+        raise OptionError(
+            f"--recipe {config.recipe}: the student {SEVENTH} learns by kronecker-mined, kronecker or "
+            "kronecker-supervised"
+        )
     teachers = [mobilebert_models.read_config(directory) for directory in config.teacher]
     _check_shapes(config, plan, teachers[0])
     return plan
@@ -155,6 +167,9 @@ def checked_recipe(config: DistillationConfig) -> DistillationRecipe:
 
 def _check_shapes(config: DistillationConfig, plan: DistillationRecipe, teacher: EncoderConfig) -> None:
     """Raise `ModelError` where a stage would compare layers that have no counterpart."""
+    if config.student == SEVENTH:
+        seventh_rules(teacher)
+        return
     student = (
         mobilebert_models.read_config(config.student)
         if _is_factored(config)
@@ -190,6 +205,8 @@ def _start(config: DistillationConfig, data: DistillationData) -> StudentStart:
     if _is_factored(config):
         teacher = mobilebert_models.load_classifier(directory)
         return StudentStart(start_factored(config.student, teacher), teacher, directory)
+    if config.student == SEVENTH:
+        return start_seventh(directory, data.texts, data.pairs, config.out)
     start = None if config.start is None else mobilebert_models.find_directory(config.start)
     student = mobilebert_models.preset(config.student)
     return init_student(student, directory, data.texts, config.out, seed=config.seed, start=start)

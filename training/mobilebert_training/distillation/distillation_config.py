@@ -15,7 +15,11 @@ class DistillationConfig:
     ]
     data: Annotated[Path, "Folder with train.tsv and dev.tsv."]
     out: Annotated[Path, "Folder of the run; an interrupted run there is resumed."]
-    student: Annotated[str, "Preset of the student, or a Kronecker-factored model directory."] = "matcher-m"
+    student: Annotated[
+        str,
+        "Preset of the student, a Kronecker-factored model directory, or kronecker-seventh: a seventh of the "
+        "teacher, with --recipe kronecker-mined.",
+    ] = "matcher-m"
     recipe: Annotated[str, "Distillation recipe."] = "matcher-m"
     start: Annotated[
         str | None, "Trained model of the student's shape to continue from: a directory or 'matcher-qqp-m'."

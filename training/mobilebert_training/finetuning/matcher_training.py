@@ -21,7 +21,7 @@ def train_matcher(
     data: Path,
     out: Path,
     *,
-    arch: str = "minilm",
+    arch: str = "matcher-open-m",
     train_set: TrainSet = "original",
     init: Path | None = None,
     group: str | None = None,

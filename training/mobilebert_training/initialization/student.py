@@ -12,7 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from mobilebert_models import EncoderConfig, PairClassifier, build, load_classifier, load_pretrained
+from mobilebert_models.kronecker.compress import compress
 from mobilebert_models.kronecker.factor_fit import Inputs, measure_inputs
+from mobilebert_models.kronecker.factor_shapes import seventh_rules
 from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
@@ -22,6 +24,9 @@ from mobilebert_training.initialization.cut_vocabulary import (
     with_entries,
     write_cut_tokenizer,
 )
+
+SEVENTH = "kronecker-seventh"  # the student of `start_seventh`
+SEVENTH_WORDS, FITTED_ON = 8192, 1000
 
 
 def factorise_embedding(table: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -161,6 +166,33 @@ def start_factored(directory: str | Path, teacher: PairClassifier) -> PairClassi
         encoder.pooler.load_state_dict(teacher.encoder.pooler.state_dict())
     student.classifier.load_state_dict(teacher.classifier.state_dict())
     return student.eval()
+
+
+def start_seventh(teacher: Path, texts: Sequence[str], pairs: Sequence[Pair], folder: Path) -> StudentStart:
+    """A Kronecker student of a seventh of MiniLM's size, made of its teacher.
+
+    It keeps the teacher's `SEVENTH_WORDS` most frequent word pieces, and its factors are those that err least
+    in what the teacher's layers return (decision 016).
+
+    Args:
+        teacher: model directory of a fine-tuned pair classifier.
+        texts: whose word pieces are kept.
+        pairs: that factors are fitted to, the first `FITTED_ON` of them.
+        folder: for the tokenizer of the smaller vocabulary.
+
+    Raises:
+        ModelError: the teacher's sizes fit no such factors, or a damaged directory.
+    """
+    master, tokenizer = load_classifier(teacher), teacher
+    rules = seventh_rules(master.config)
+    if master.config.vocab_size > SEVENTH_WORDS:
+        kept = frequent_entries(teacher, texts, SEVENTH_WORDS)
+        master, tokenizer = with_entries(master, kept), folder / "tokenizer"
+        write_cut_tokenizer(teacher, kept, tokenizer)
+        rules = seventh_rules(master.config)
+    inputs = inputs_of(master.encoder, PairTokenizer.load(tokenizer), pairs[:FITTED_ON])
+    student, _ = compress(master, rules, inputs=inputs)
+    return StudentStart(student, master, tokenizer)
 
 
 def inputs_of(encoder: Encoder, tokenizer: PairTokenizer, pairs: Sequence[Pair]) -> dict[str, Inputs]:

@@ -37,6 +37,8 @@ def match(
     ] = False,
     threads: opt.Threads = 1,
     symmetric: opt.Symmetric = False,
+    words: opt.OwnWords = None,
+    no_spelling: opt.NoSpelling = False,
     json_lines: Annotated[bool, Option("--json", help="One JSON object per pair.")] = False,
 ) -> None:
     """Score one pair, or a file of pairs, with an artefact.
@@ -46,6 +48,7 @@ def match(
     empty (as JSON: null, with the row's line and problem), so that output and file stay aligned. A text that
     begins with two dashes goes after a lone --.
     """
+    from mobilebert_export.command_line.input_texts import read_correction
     from mobilebert_export.console import silenced
     from mobilebert_export.terminal import Terminal
     from mobilebert_runtime.matcher import Matcher
@@ -58,8 +61,9 @@ def match(
     opt.check_texts(texts or ())
     table = read_rows(pairs, text_a, text_b, skip_bad=skip_bad) if pairs else None
     asked = table.pairs if table else [(texts[0], texts[1])] if texts else []
+    correction = read_correction(words, no_spelling=no_spelling)
     with silenced():
-        matcher = Matcher.load(artefact, threads)
+        matcher = Matcher.load(artefact, threads, **correction)
     console = Terminal(stderr=True)
     with console.status("") as status:
 

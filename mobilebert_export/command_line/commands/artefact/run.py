@@ -46,6 +46,8 @@ def run(
         opt.OutputFolder(replaces="vectors.npy"),
         Option(help="Make this folder an index of the texts, for --index."),
     ] = None,
+    words: opt.OwnWords = None,
+    no_spelling: opt.NoSpelling = False,
     threads: opt.Threads = 1,
     json_lines: Annotated[bool, Option("--json", help="One JSON object per input.")] = False,
     force: opt.Force = False,
@@ -56,7 +58,7 @@ def run(
     standard input each line is one, the two texts of a pair with a tab between them. Prints a line for each
     result, tab-separated, with the number of the input in front where one input has several.
     """
-    from mobilebert_export.command_line.input_texts import given_inputs, read_file
+    from mobilebert_export.command_line.input_texts import given_inputs, read_correction, read_file
     from mobilebert_export.command_line.look_up import LookUp
     from mobilebert_export.command_line.written_results import as_json, as_lines
     from mobilebert_export.console import silenced
@@ -70,10 +72,11 @@ def run(
     card = read_card(artefact)
     _check_options(card.task, top, index, build_index)
     parts = 1 if index or build_index else card.texts
+    correction = read_correction(words, no_spelling=no_spelling)
     inputs = read_file(file, parts, text_a, text_b) if file else given_inputs(texts or [], parts)
     if index or build_index:
         with silenced():
-            look_up = LookUp(artefact, threads)
+            look_up = LookUp(artefact, threads, correction)
         questions = [str(one) for one in inputs]
         if build_index:
             look_up.index(questions).save(build_index, force=force)
@@ -81,7 +84,7 @@ def run(
         answers, several = _looked_up(look_up, _read_index(index), top or 10), True
     else:
         with silenced():
-            model = load(artefact, threads)
+            model = load(artefact, threads, **correction)
         answers, several = _answers(model, top)
     for start in range(0, len(inputs), BATCH):
         batch = inputs[start : start + BATCH]

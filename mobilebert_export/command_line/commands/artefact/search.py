@@ -26,18 +26,21 @@ def search(
     ] = None,
     text_a: Annotated[str | None, Option(help="Column of the texts in --index.")] = None,
     top: Annotated[int, opt.Number(1, 10_000), Option(help="So many texts for each question.")] = 5,
+    words: opt.OwnWords = None,
+    no_spelling: opt.NoSpelling = False,
     threads: opt.Threads = 1,
     json_lines: Annotated[bool, Option("--json", help="One JSON object per question.")] = False,
 ) -> None:
     """Find the texts that mean the same as a question.
 
     Vectors find ten candidates among all texts, and the artefact's decision ranks them. The vectors of a file
-    are kept beside it, in FILE.index, and made again when the file or the artefact changes.
+    are kept beside it, in FILE.index, and made again when the file, the artefact, --words or --no-spelling
+    changes.
 
     Prints, best first and separated by tabs: the text's place in the file (from 0), the probability that both
     mean the same, the label that the threshold gives, the text; with several questions their number in front.
     """
-    from mobilebert_export.command_line.input_texts import read_file
+    from mobilebert_export.command_line.input_texts import read_correction, read_file
     from mobilebert_export.command_line.look_up import LookUp, index_of_file
     from mobilebert_export.command_line.written_results import as_json, as_lines
     from mobilebert_export.console import silenced
@@ -51,9 +54,9 @@ def search(
     opt.check_texts(questions or ())
     asked = [str(one) for one in (read_file(file, 1, None, None) if file else questions or [])]
     texts = None if index.is_dir() else [str(one) for one in read_file(index, 1, text_a, None)]
-    console = Terminal(stderr=True)
+    console, correction = Terminal(stderr=True), read_correction(words, no_spelling=no_spelling)
     with silenced():
-        look_up = LookUp(artefact, threads)
+        look_up = LookUp(artefact, threads, correction)
     if texts is None:
         known = Index.load(index)
     else:

@@ -17,7 +17,7 @@ def calibrate(
     data: Annotated[
         Path | None,
         opt.INPUT_FOLDER,
-        Option(help="Folder with dev.tsv and, for --debias, the biased train.tsv."),
+        Option(help="Folder with dev.tsv and, where there is one, the train.tsv whose bias is removed."),
     ] = None,
     texts: Annotated[
         Path | None,
@@ -29,10 +29,17 @@ def calibrate(
         opt.Number(0, 0.5, above=True),
         Option(help="With --texts: share of the texts that may be taken for the nearest other one."),
     ] = None,
-    debias: Annotated[bool, Option("--debias", help="Also remove the length bias.")] = False,
+    debias: Annotated[
+        bool | None,
+        Option(
+            "--debias/--no-debias",
+            help="Remove the length bias, however few pairs there are; or leave it in.",
+            show_default="where the pairs are enough",
+        ),
+    ] = None,
     equal_recall: Annotated[
         bool,
-        Option("--equal-recall", help="With --debias: equalise recall at similar and different lengths."),
+        Option("--equal-recall", help="Remove it so that recall is equal at similar and different lengths."),
     ] = False,
     positive: opt.PositiveClass = None,
     text_a: opt.TextA = None,
@@ -42,25 +49,27 @@ def calibrate(
     threads: opt.Threads = 2,
     force: opt.Force = False,
 ) -> None:
-    """Fit temperature and threshold on dev.tsv, and write them to MODEL/matcher.json.
+    """Fit temperature, threshold and length shift on dev.tsv, and write them to MODEL/matcher.json.
+
+    The threshold is 0.5 unless cross-validation finds another one better. An embedding matcher, whose logits
+    come from cosines, also gets an offset of the log-odds.
+
+    Length bias is removed by default. Development pairs are weighted so that length says nothing about the
+    label, and what the matcher kept of the length prior of train.tsv (else of dev.tsv) is subtracted from its
+    score: one number per category of length divergence, added to the log-odds by every runtime. Its size is
+    fitted by likelihood; with --equal-recall it is fitted so that pairs of similar length (CAT1) and of very
+    different length (CAT4) have the same true positive rate. Their false positive rates then differ. Where a
+    category has fewer than ten pairs of a label the bias stays, which is said; --debias fits it all the same.
 
     Without labels, --texts sets the threshold of an embedding matcher alone. A stored text and the nearest
     other one are not the same: the threshold is the lowest at which no more than --false-matches of such
     pairs become matches. It may miss true ones. A table's texts are its column "text", or --text-a.
-
-    An embedding matcher, whose logits come from cosines, also gets an offset of the log-odds.
-
-    With --debias development pairs are weighted so that length says nothing about the label, and what the
-    matcher kept of the training pairs' length prior is subtracted from its score: one number per category of
-    length divergence, added to the log-odds by every runtime. Its size is fitted by likelihood; with
-    --equal-recall it is fitted so that pairs of similar length (CAT1) and of very different length (CAT4)
-    have the same true positive rate. Their false positive rates then differ.
     """
     from mobilebert_export import library
     from mobilebert_export.terminal import Terminal
 
     names = ColumnNames(text_a, text_b, label, positive_label)
-    console = Terminal()
+    console, said = Terminal(), list[str]()
     fit = partial(
         library.calibrate,
         model,
@@ -69,6 +78,7 @@ def calibrate(
         positive=positive,
         threads=threads,
         force=force,
+        progress=said.append,
     )
     if texts is not None and data is None:
         if any((text_b, label, positive_label)):
@@ -88,6 +98,8 @@ def calibrate(
     ):
         settings = fit(data=folder)
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")
+    for line in said:
+        console.print(line)
     if settings.length_shift:
         added = settings.length_shift["added"]
         if len(set(added)) == 1:

@@ -46,6 +46,8 @@ final class SpellingCorrector {
   /** More than a word and what must follow it: a text is read so far beyond the words that may begin. */
   private static final int BEYOND = 2 * WordList.LONGEST;
 
+  private static final Set<String> NONE = Collections.emptySet();
+
   private final WordList words;
 
   /** The corrector of a folder's spelling.txt. */
@@ -59,12 +61,19 @@ final class SpellingCorrector {
 
   /** The text with its unknown and rare words that are at one edit of a frequent one replaced by it. */
   String corrected(String text) {
-    return corrected(text, Collections.<String>emptySet());
+    return corrected(text, NONE, NONE);
   }
 
-  /** Two texts that are compared: each corrected, and an unknown word by a known one of the other text first of all. */
+  /**
+   * Two texts that are compared: each corrected, and an unknown word by a known one of the other text first of all.
+   * Words that stand in both stay.
+   */
   String[] correctedPair(String a, String b) {
-    return new String[] {corrected(a, words(corrected(b))), corrected(b, words(corrected(a)))};
+    Set<String> inA = words(a);
+    Set<String> inB = words(b);
+    Set<String> besideA = words(corrected(b, NONE, inA));
+    Set<String> besideB = words(corrected(a, NONE, inB));
+    return new String[] {corrected(a, besideA, inB), corrected(b, besideB, inA)};
   }
 
   /** Lower-case words of a text. */
@@ -89,14 +98,17 @@ final class SpellingCorrector {
     return WORD.matcher(text.substring(0, Math.min(text.length(), read + BEYOND)));
   }
 
-  private String corrected(String text, Set<String> beside) {
+  private String corrected(String text, Set<String> beside, Set<String> kept) {
     int read = end(text);
     int first = firstLetter(text);
     StringBuilder out = new StringBuilder();
     int done = 0;
     Matcher each = words(text, read);
     while (each.find() && each.start() < read) {
-      String found = correction(each.group(), beside, each.start() == first);
+      String found =
+          kept.contains(each.group().toLowerCase(Locale.ROOT))
+              ? null
+              : correction(each.group(), beside, each.start() == first);
       if (found != null) {
         out.append(text, done, each.start()).append(found);
         done = each.end();
@@ -128,7 +140,7 @@ final class SpellingCorrector {
       return null;
     }
     long most = (long) REACH << Math.min(word.length() - (name ? 1 : 0), REACHING);
-    Set<String> others = line > 0 || beside.contains(lower) ? Collections.<String>emptySet() : beside;
+    Set<String> others = line > 0 ? NONE : beside;
     Best best = new Best(line > 0 ? Math.min(most, line / RARER) : most, others);
     offerEdits(lower, best);
     return best.word != null || lower.length() < TWO_EDITS ? best.word : twoEditsOff(lower, others);

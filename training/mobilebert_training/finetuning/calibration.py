@@ -1,0 +1,90 @@
+"""Fit the decision of a matcher to labelled pairs of a folder, by default without their length bias."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mobilebert_matching.data.labelled_pairs import LabelledPairs, read_split, require_two_classes
+from mobilebert_matching.evaluation.score_calibration import refit
+from mobilebert_matching.length_bias.length_prior import FEWEST, LengthPrior, too_few
+from mobilebert_models import EmbeddingMatcher, MatcherSettings, PairClassifier
+from mobilebert_runtime.errors import DataError
+from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.finetuning.encoded_pairs import predict_logits
+
+
+@dataclass(frozen=True)
+class Debiasing:
+    """Whether the length bias of some pairs is taken out of a decision."""
+
+    prior: LengthPrior | None  # None: it is not
+    said: str  # what is done, or why nothing is
+
+
+def find_debiasing(data: Path, dev: LabelledPairs, strength: float | None = None) -> Debiasing:
+    """The length prior of a folder's train.tsv, or of dev.tsv where there is no other.
+
+    Args:
+        data: folder with dev.tsv and perhaps train.tsv.
+        dev: pairs of dev.tsv, with labels 0 and 1.
+        strength: share of the bias that is taken out, however few pairs there are; 0: nothing. None: all of
+            it, where the pairs are enough to fit it by.
+
+    Raises:
+        DataError: train.tsv is damaged, or with a `strength` has too few pairs for any fit.
+    """
+    if strength == 0:
+        return Debiasing(None, "length bias: left in, as asked for")
+    name = "train" if (data / "train.tsv").is_file() else "dev"
+    pairs, labels = read_split(data, name) if name == "train" else dev
+    if labels.max() > 1:
+        raise DataError(f"{data}/{name}.tsv: has label {labels.max()}; expected 0 and 1")
+    if strength is None:
+        fewest = int(np.bincount(dev.labels, minlength=2).min())
+        lacking = f"dev.tsv has {fewest} pairs of a label, {FEWEST} are needed" if fewest < FEWEST else None
+        if (few := too_few(pairs, labels)) is not None:
+            lacking = f"{name}.tsv: {few}"
+        if lacking:
+            return Debiasing(None, f"length bias: not removed, there are too few pairs to fit it ({lacking})")
+    prior = LengthPrior.fit(pairs, labels)
+    return Debiasing(prior.scaled(1.0 if strength is None else strength), "length bias: removed")
+
+
+def fit_decision(
+    network: PairClassifier | EmbeddingMatcher,
+    tokenizer: PairTokenizer,
+    given: MatcherSettings,
+    data: Path,
+    *,
+    debias: float | None = None,
+    equal_recall: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> MatcherSettings:
+    """Temperature, threshold, length shift and, of an embedding matcher, offset, fitted on dev.tsv.
+
+    Args:
+        network: a matcher of two labels.
+        tokenizer: of this model.
+        given: its settings, whose names of labels stay.
+        data: folder with dev.tsv and perhaps train.tsv.
+        debias: as `strength` of `find_debiasing`.
+        equal_recall: as in `fit_debiased_settings`.
+        progress: told, in a line, what became of the length bias.
+
+    Raises:
+        DataError: pairs are missing, damaged, or have other labels than 0 and 1.
+    """
+    dev = read_split(data, "dev")
+    require_two_classes(dev.labels, f"{data}/dev.tsv")
+    if dev.labels.max() > 1:
+        raise DataError(f"{data}/dev.tsv: has label {dev.labels.max()}; expected 0 and 1")
+    debiasing = find_debiasing(data, dev, debias)
+    logits = predict_logits(network, tokenizer, dev.pairs)
+    offset = isinstance(network, EmbeddingMatcher)
+    settings = refit(given, logits, dev, debiasing.prior, offset=offset, equal_recall=equal_recall)
+    progress(debiasing.said)
+    return settings
