@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+import mobilebert_export as mb
 from mobilebert_export.pipeline.artefact_folder import complete
 from mobilebert_export.pipeline.card import artefact_card
 from mobilebert_export.pipeline.loading import load_model
@@ -140,6 +141,20 @@ def test_an_artefact_that_answers_otherwise_fails_the_export(tmp_path):
         VerificationError, match=r"differs from sentence-transformers .* a setting of the model"
     ):
         found.require_passed(folder)
+
+
+@pytest.mark.parametrize("quant", ["none", "int8"])
+def test_verify_asks_the_library_again(quant, tmp_path):
+    folder = embedder_directory(tmp_path / "model", "bert")
+    options = {"target": "onnx", "quant": quant, "seq_len": 32, "buckets": [32], "measure": False}
+    made = mb.export(folder, tmp_path / "out", **options)
+    steps = []
+    assert mb.verify(made.path, folder, progress=steps.append).passed
+    assert any("equals sentence-transformers" in step for step in steps)
+    settings_folders.change(folder / "sentence_bert_config.json", max_seq_length=9)
+    found = mb.verify(made.path, folder)
+    assert len(found.failures) == 1
+    assert "differs from sentence-transformers" in found.failures[0]
 
 
 @pytest.mark.slow
