@@ -284,11 +284,19 @@ def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, probl
 
 def _read_tensors(path: Path, config: EncoderConfig) -> dict[str, Tensor]:
     if not path.is_file():
-        raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
+        raise ModelError(f"{path}: no such file; {_other_weights(path.parent)}")
     try:
         return our_tensors(unpack(load_file(path)), config)
     except (SafetensorError, ValueError) as error:
         raise ModelError(f"{path}: damaged or truncated ({error}); fetch or train it again") from error
+
+
+def _other_weights(directory: Path) -> str:
+    """What to do where a directory has no model.safetensors."""
+    for name in ("model.safetensors.index.json", "pytorch_model.bin", "tf_model.h5", "flax_model.msgpack"):
+        if (directory / name).is_file():
+            return f"{name} says its weights are stored otherwise; save it again, in one file of safetensors"
+    return "a model directory needs config.json and model.safetensors"
 
 
 def _empty_model(
