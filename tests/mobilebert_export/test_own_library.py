@@ -23,12 +23,16 @@ from tests.helpers.settings_answers import OPTIONS, SEQ_LEN, compared, opened
 
 # Words of which a refusal names one: what a setting is called where it stands.
 NAMES = ("include_prompt", "truncation_side", "strip_accents", "do_lower_case", "tokenize_chinese_chars")
-FOLDERS = 420
+NAMES += ("ModernBertForQuestionAnswering",)
+FOLDERS = 480
+MODERNBERT = 420  # the folders from here on
 BLOCK = 10
 
 
 def chosen(number):
     """The folder of a number: first those that cover every pair of levels, then drawn ones."""
+    if number >= MODERNBERT:
+        return settings_folders.random_combination(number) | {"kind": "modernbert"}
     covering = settings_folders.combinations()
     return covering[number] if number < len(covering) else settings_folders.random_combination(number)
 
@@ -53,7 +57,7 @@ def refusals(numbers, folder):
 
 
 # Of the covering folders: every task, tokenizer and place of added tokens, and no refusal but one.
-SAMPLE = (0, 2, 5, 7, 10, 14, 28, 41)
+SAMPLE = (0, 2, 5, 7, 10, 14, 28, 41, 423, 440)
 
 
 def test_a_sample_of_folders_answers_as_their_library(tmp_path):

@@ -148,6 +148,12 @@ ODD = {
     "transformers_version": "4.1.0",
     "directionality": "bidi",
     "chunk_size_feed_forward": 1,
+    "sparse_prediction": True,
+    "deterministic_flash_attn": True,
+    "reference_compile": False,
+    "repad_logits_with_grad": False,
+    "decoder_bias": False,
+    "initializer_cutoff_factor": 3.0,
 }
 NUMBERS = 3, 0.25
 

@@ -58,6 +58,11 @@ _CONFIG = (
     _applied("num_hidden_groups", note="ALBERT"),
     _applied("relative_attention_num_buckets", note="MPNet"),
     _applied(
+        *("hidden_activation", "norm_eps", "layer_types", "global_attn_every_n_layers", "local_attention"),
+        *("rope_parameters", "global_rope_theta", "local_rope_theta", "classifier_pooling"),
+        note="the network; ModernBERT's names",
+    ),
+    _applied(
         *("intra_bottleneck_size", "num_feedforward_networks", "key_query_shared_bottleneck"),
         *("use_bottleneck_attention", "normalization_type", "classifier_activation"),
         note="MobileBERT",
@@ -79,12 +84,19 @@ _CONFIG = (
     _refused("use_bottleneck", True, todo="a MobileBERT without bottlenecks is not supported"),
     _refused("trigram_input", True, todo="a MobileBERT without trigrams is not supported"),
     _refused("inner_group_num", 1, todo="an ALBERT with inner groups is not supported"),
+    *(
+        _refused(name, False, todo="a ModernBERT with biases is not supported")
+        for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias")
+    ),
+    _refused("rope_scaling", None, todo="only angles without scaling are supported"),
     _refused("quantization_config", None, todo="give the weights in float32 or float16"),
     _refused("pruned_heads", None, {}, todo=_MERGE),
     _no_effect(
         *("attention_probs_dropout_prob", "hidden_dropout_prob", "classifier_dropout"),
         *("classifier_dropout_prob", "dropout", "attention_dropout", "qa_dropout", "seq_classif_dropout"),
         *("summary_last_dropout", "summary_first_dropout", "initializer_range"),
+        *("embedding_dropout", "mlp_dropout", "initializer_cutoff_factor", "sparse_prediction"),
+        "sparse_pred_ignore_index",
         note="training alone",
     ),
     _no_effect(
@@ -102,6 +114,7 @@ _CONFIG = (
         *("down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks", "directionality"),
         *("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
         *("pooler_size_per_head", "pooler_type", "chunk_size_feed_forward"),
+        *("deterministic_flash_attn", "reference_compile", "repad_logits_with_grad", "decoder_bias"),
         *("attn_implementation", "_attn_implementation", "task_specific_params", "use_bfloat16"),
         note="",
     ),
