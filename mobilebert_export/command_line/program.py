@@ -27,7 +27,7 @@ from mobilebert_runtime.errors import OptionError, UserError, printable
 COMMANDS: dict[str, dict[str, str]] = {
     "artefact": {
         "export": "Write a verified TFLite or ONNX artefact folder.",
-        "verify": "Repeat an artefact's verification against the PyTorch model.",
+        "verify": "Repeat an artefact's verification against the PyTorch model and its library.",
         "quantize-audit": "Which product of a network loses what in integers, as JSON and PNG.",
         "run": "Do what an artefact is for, whatever its task, on texts, a file or standard input.",
         "search": "Find the texts of a file that mean the same as a question.",

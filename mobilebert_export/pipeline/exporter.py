@@ -24,20 +24,19 @@ from mobilebert_export.pipeline.exact_rewrites import (
 )
 from mobilebert_export.pipeline.export_request import ExportRequest
 from mobilebert_export.pipeline.loading import load_model
+from mobilebert_export.pipeline.own_library import check_from_text
 from mobilebert_export.pipeline.plan import Plan
 from mobilebert_export.pipeline.recipe_choice import Chosen, Written, choose, recipes_of
 from mobilebert_export.pipeline.report import Report, make_report, measure_pair, write_recipe, write_report
 from mobilebert_export.pipeline.targets import Target
 from mobilebert_export.verification.accuracy_budget import meet_budget, products_by_harm, read_goal
 from mobilebert_export.verification.artefact_check import ArtefactCheck
-from mobilebert_export.verification.library_answers import Library, LibraryAgreement, compare_from_text
-from mobilebert_export.verification.network_outputs import NetworkBackend, network_inputs
+from mobilebert_export.verification.network_outputs import network_inputs
 from mobilebert_export.verification.verify import Verification
 from mobilebert_matching.data.pairs import read_text_pairs
 from mobilebert_quantize.calibration_data import encode_calibration
 from mobilebert_quantize.product_noise import ProductForm
 from mobilebert_quantize.recipes import Recipe
-from mobilebert_runtime.artefact import load
 from mobilebert_runtime.signature import sign
 
 if TYPE_CHECKING:
@@ -123,7 +122,9 @@ def carry_out(plan: Plan, progress: Progress) -> ExportResult:
     with new_folder(plan.out, force=plan.force) as folder, tempfile.TemporaryDirectory() as scratch:
         plain = folder if plan.recipe.quant == "none" else Path(scratch) / "float32"
         write_plain(plan, rewritten.network, plain, progress)
-        library = check_from_text(plan, plain, progress, rounded=rewritten.rounding is not None)
+        library = check_from_text(plan.model, plain, progress, in_pytorch=rewritten.rounding is not None)
+        if library is not None:
+            library.require_passed(plan.out)
         made = write_verified(plan, rewritten.network, plain, folder, progress)
         latency = None
         if plan.threads is not None:
@@ -168,29 +169,6 @@ def write_plain(plan: Plan, network: nn.Module, plain: Path, progress: Progress)
         path = plain / plan.card.model_file
         plan.target.write_float(network, path, plan.card.buckets, outputs, plan.recipe)
     complete(plain, replace(plan.card, quant="none"), plan.model)
-
-
-def check_from_text(plan: Plan, plain: Path, progress: Progress, *, rounded: bool) -> LibraryAgreement | None:
-    """Compare the float artefact with the model's own library, from text to answer; None for our own models.
-
-    Where the weights were rounded for int8, PyTorch runs the network as it was before, behind the artefact's
-    card and tokenizer; `write_verified` compares that network with the files.
-
-    Raises:
-        VerificationError: the two answer otherwise.
-    """
-    model = plan.model
-    with silenced():  # what the library's packages say when they are imported
-        if not model.of_library:
-            return None
-    progress("Compare with the model's own library, from text to answer")
-    with silenced():
-        artefact = load(plain)
-        if rounded:
-            artefact.backend = NetworkBackend(model.network, tuple(plan.card.outputs(plan.card.seq_len)))
-        found = compare_from_text(Library.load(model.folder, model.directory, model.task), artefact)
-    found.require_passed(plan.out)
-    return found
 
 
 def write_verified(plan: Plan, network: nn.Module, plain: Path, folder: Path, progress: Progress) -> Chosen:

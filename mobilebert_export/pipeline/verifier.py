@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from mobilebert_export.console import Progress, quiet, silenced
 from mobilebert_export.pipeline.export_request import VERIFY_PAIRS
 from mobilebert_export.pipeline.in_memory import model_directory
 from mobilebert_export.pipeline.loading import load_source
+from mobilebert_export.pipeline.own_library import check_from_text
 from mobilebert_export.verification.artefact_check import ArtefactCheck
 from mobilebert_export.verification.network_outputs import AnyArtefact, Text
 from mobilebert_export.verification.verify import Verification
@@ -34,6 +36,8 @@ def verify(
     progress: Progress = quiet,
 ) -> Verification:
     """Repeat an artefact's verification, on the tolerances in its recipe.json; `passed` says how it went.
+
+    Where another library loads the model, the artefact is compared with that from text to answer, too.
 
     Args:
         artefact: its folder.
@@ -62,10 +66,16 @@ def verify(
     progress("Load the PyTorch model")
     with nullcontext() if model is None else model_directory(model, tokenizer) as name:
         loaded = load_source(made, directory, name)
+        library = check_from_text(loaded, directory, progress, in_pytorch=card.quant != "none")
     texts: Sequence[Text]
     if pairs is None:
         texts, many = samples.verification_texts(card.task, card.texts), samples.generated_pairs(VERIFY_PAIRS)
     else:
         texts = pairs if card.texts == 2 else [text for pair in pairs for text in pair]
         many = list(pairs)
-    return ArtefactCheck(loaded.network, texts, many, progress).check(directory, tolerance, threads)
+    found = ArtefactCheck(loaded.network, texts, many, progress).check(directory, tolerance, threads)
+    if library is None:
+        return found
+    if not library.failures:
+        progress(f"  equals {library.library} on {library.texts} texts, to {library.largest:.1e}")
+    return replace(found, failures=(*found.failures, *library.failures))

@@ -12,7 +12,17 @@ from mobilebert_runtime.errors import ModelError
 # gelu is the exact form; gelu_new, ALBERT's, and gelu_pytorch_tanh are the same approximation by tanh.
 ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
 NORMS = ("layer_norm", "no_norm")
-MODEL_TYPES = ("bert", "mobilebert", "albert", "distilbert", "roberta", "xlm-roberta", "electra", "mpnet")
+MODEL_TYPES = (
+    "bert",
+    "mobilebert",
+    "albert",
+    "distilbert",
+    "roberta",
+    "xlm-roberta",
+    "electra",
+    "mpnet",
+    "modernbert",
+)
 _SHARES = ("layer_norm_eps", "initializer_range", "hidden_dropout_prob", "attention_probs_dropout_prob")
 _MAY_BE_ZERO = ("type_vocab_size", "pad_token_id", "relative_attention_num_buckets")
 # What layers of an ALBERT share (Lan et al. 2020, Table 4).
@@ -71,6 +81,13 @@ class EncoderConfig:
     num_hidden_groups: int = 1
     # What the layers of a group share; published checkpoints know "all" only.
     layer_sharing: str = "all"
+    # Below: ModernBERT only. The layers' kinds, "full_attention" or "sliding_attention"; tokens in a window.
+    layer_types: tuple[str, ...] = ()
+    local_attention: int = 128
+    # How slowly the angles of positions grow, in layers of either kind.
+    global_rope_theta: float = 160_000.0
+    local_rope_theta: float = 10_000.0
+    classifier_pooling: str = "cls"  # what its classifiers read: the first row, or the mean of all
     # Below: bottleneck models only.
     intra_bottleneck_size: int = 768
     num_feedforward_networks: int = 1
@@ -107,6 +124,8 @@ class EncoderConfig:
             ("hidden_act", self.hidden_act, ACTIVATIONS),
             ("normalization_type", self.normalization_type, NORMS),
             ("layer_sharing", self.layer_sharing, LAYER_SHARING),
+            ("classifier_pooling", self.classifier_pooling, ("cls", "mean")),
+            *(("layer_types", one, _LAYER_TYPES) for one in self.layer_types),
         ):
             if value not in known:
                 raise ModelError(f"config: {name} is {value!r}; expected one of {', '.join(known)}")
@@ -176,6 +195,11 @@ class EncoderConfig:
             out[theirs] = out.pop(ours)
         if self.is_bottleneck:
             out |= {"use_bottleneck": True, "trigram_input": True}
+        if self.model_type == "modernbert":
+            out["layer_types"] = list(self.layer_types)
+            out["rope_parameters"] = {
+                kind: {"rope_type": "default", "rope_theta": out.pop(name)} for kind, name in _THETAS.items()
+            }
         # What `transformers` does not compute gets a name it refuses: it would read "bert" or "albert"
         # and silently fill missing matrices with noise, or put its own norms in.
         if self.model_type == "albert":
@@ -214,6 +238,8 @@ class EncoderConfig:
         defaults = _DEFAULTS.get(model_type, {})
         renamed = _RENAMED.get(model_type, {})
         values = values | {ours: values[theirs] for ours, theirs in renamed.items() if theirs in values}
+        if model_type == "modernbert":
+            values = values | _of_modernbert(values)
         # What `transformers` does not read of this type.
         known = {f.name for f in fields(cls)} - set(_ONLY_ELSEWHERE[model_type])
         ours: dict[str, Any] = {
@@ -244,6 +270,11 @@ _BOTTLENECK_ONLY = (
 )
 _ALBERT_ONLY = ("num_hidden_groups", "layer_sharing")
 _MPNET_ONLY = ("relative_attention_num_buckets",)
+_MODERNBERT_ONLY = (
+    *("layer_types", "local_attention", "global_rope_theta", "local_rope_theta", "classifier_pooling"),
+)
+_LAYER_TYPES = ("full_attention", "sliding_attention")
+_THETAS = {"full_attention": "global_rope_theta", "sliding_attention": "local_rope_theta"}
 _PLAIN = ("embedding_size", "normalization_type", "classifier_activation", *_ALBERT_ONLY, *_BOTTLENECK_ONLY)
 # Fields without a meaning for a network of this type; they are not written.
 _ONLY_ELSEWHERE = {
@@ -256,8 +287,18 @@ _ONLY_ELSEWHERE = {
     "electra": (*(name for name in _PLAIN if name != "embedding_size"), *_MPNET_ONLY),
     "mpnet": (*_PLAIN, "type_vocab_size"),
 }
+_ONLY_ELSEWHERE = {
+    **{name: (*others, *_MODERNBERT_ONLY) for name, others in _ONLY_ELSEWHERE.items()},
+    "modernbert": (*_PLAIN, "type_vocab_size", *_MPNET_ONLY),
+}
 # Ours → what config.json of this type calls it.
 _RENAMED = {
+    "modernbert": {
+        "hidden_act": "hidden_activation",
+        "layer_norm_eps": "norm_eps",
+        "hidden_dropout_prob": "mlp_dropout",
+        "attention_probs_dropout_prob": "attention_dropout",
+    },
     "distilbert": {
         "hidden_size": "dim",
         "num_hidden_layers": "n_layers",
@@ -266,9 +307,9 @@ _RENAMED = {
         "hidden_act": "activation",
         "hidden_dropout_prob": "dropout",
         "attention_probs_dropout_prob": "attention_dropout",
-    }
+    },
 }
-_NO_TOKEN_TYPES = ("distilbert", "mpnet")
+_NO_TOKEN_TYPES = ("distilbert", "mpnet", "modernbert")
 _POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "mpnet")
 # Variants that exist in published config files but not in the networks of the four papers.
 _FIXED = (
@@ -317,5 +358,48 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "electra": _ELECTRA_DEFAULTS,
     "roberta": {"vocab_size": 50265, "pad_token_id": 1},
     "xlm-roberta": {"pad_token_id": 1},
+    "modernbert": {
+        "vocab_size": 50368,
+        "num_hidden_layers": 22,
+        "intermediate_size": 1152,
+        "max_position_embeddings": 8192,
+        "layer_norm_eps": 1e-5,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "pad_token_id": 50283,
+    },
     "mpnet": {"vocab_size": 30527, "pad_token_id": 1, "relative_attention_num_buckets": 32},
 }
+
+
+def _of_modernbert(values: dict[str, Any]) -> dict[str, Any]:
+    """Kinds of layers and angles of a ModernBERT's config.json, as `transformers` 4 or 5 wrote it.
+
+    Raises:
+        ModelError: it asks for biases, another activation of the head or another kind of angles.
+    """
+    for name, required in _MODERNBERT_FIXED:
+        if values.get(name, required) != required:
+            raise ModelError(f"config: {name} is {values[name]!r}; only {required!r} is supported")
+    found: dict[str, Any] = {}
+    layers, every = values.get("layer_types"), values.get("global_attn_every_n_layers", 3)
+    count = values.get("num_hidden_layers", _DEFAULTS["modernbert"]["num_hidden_layers"])
+    if layers is None:
+        layers = [_LAYER_TYPES[bool(depth % every)] for depth in range(count)]
+    if len(layers) != count:
+        raise ModelError(f"config: layer_types names {len(layers)} layers, num_hidden_layers is {count}")
+    found["layer_types"] = tuple(layers)
+    for kind, name in _THETAS.items():
+        angles = (values.get("rope_parameters") or {}).get(kind) or {}
+        if angles.get("rope_type", "default") != "default":
+            raise ModelError(f"config: rope_type is {angles['rope_type']!r}; only 'default' is supported")
+        if "rope_theta" in angles:
+            found[name] = angles["rope_theta"]
+    return found
+
+
+_MODERNBERT_FIXED = (
+    *((name, False) for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias")),
+    ("classifier_activation", "gelu"),
+    ("rope_scaling", None),
+)

@@ -198,7 +198,7 @@ def config_of(model: PackedModel) -> dict[str, Any]:
 
 
 def write_directory(model: PackedModel, directory: Path) -> None:
-    """Network, tokenizer, and sentence-transformers' modules: mean pooling, unit length."""
+    """Network, tokenizer, and sentence-transformers' modules: mean pooling, unit length, two prompts."""
     with replacing_folder(directory) as partial:
         write_json(partial / "config.json", config_of(model))
         save_file(tensors_of(model), partial / "model.safetensors", metadata={"format": "pt"})
@@ -214,6 +214,9 @@ def write_directory(model: PackedModel, directory: Path) -> None:
         (partial / "1_Pooling").mkdir()
         pooling = {"word_embedding_dimension": model.sizes[0], "pooling_mode_mean_tokens": True}
         write_json(partial / "1_Pooling/config.json", pooling)
+        # Its authors put these before every text, so that is how the weights were trained.
+        prompts = {"query": "query: ", "passage": "passage: "}
+        write_json(partial / "config_sentence_transformers.json", {"prompts": prompts})
 
 
 def main(

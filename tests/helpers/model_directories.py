@@ -31,14 +31,15 @@ TOKENIZERS = {
     "xlm-roberta": "unigram",
     "electra": "wordpiece",
     "mpnet": "wordpiece",
+    "modernbert": "byte-level-bpe",
 }
 # Factors of matrices by name, the first that fits; all others are halved.
 SCALES = (
     (r"(classifier|out_proj|qa_outputs)\.weight$", 4.0),
-    (r"word_embeddings", 3.0),
+    (r"(word|tok)_embeddings", 3.0),
     (r"embeddings\.(position|token_type)", 0.2),
     # What a token takes from the others.
-    (r"(attention\.self\.value|v_lin|attn\.v|attention\.output\.dense|out_lin|attn\.o)\.weight$", 4.0),
+    (r"(attention\.self\.value|v_lin|attn\.v|attention\.output\.dense|out_lin|attn\.(o|Wo))\.weight$", 4.0),
 )
 LOCAL = ((SCALES[-1][0], 0.5), (r"embeddings\.position", 2.0))
 LIKE_ROBERTA = ("roberta", "xlm-roberta", "mpnet")  # of the special tokens
@@ -137,6 +138,8 @@ def write_tokenizer(folder, kind):
         "sep_token": names[2] if like_roberta else names[3],
         "mask_token": names[4],
     }
+    if kind == "modernbert":  # which has no token types
+        config["model_input_names"] = ["input_ids", "attention_mask"]
     (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
 
 

@@ -22,6 +22,8 @@ ARCHITECTURES = {
     "xlm-roberta": _BERT | {"type_vocab_size": 1, "layer_norm_eps": 1e-5},
     "electra": _BERT | {"embedding_size": 16},
     "mpnet": _BERT | {"layer_norm_eps": 1e-5},
+    # The window is narrow, so that tokens lie outside it.
+    "modernbert": _BERT | {"local_attention": 8, "num_hidden_layers": 4, "pad_token_id": 0},
 }
 HEADS = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 _AUTO = {

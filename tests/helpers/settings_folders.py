@@ -21,8 +21,10 @@ TASKS = (
     "question-answering",
 )
 POOLINGS = ("mean", "cls", "max", "mean_sqrt_len_tokens")
+# The families that combinations are made of; a ModernBERT has folders of its own.
+KINDS = tuple(kind for kind in TOKENIZERS if kind != "modernbert")
 FACTORS = {
-    "kind": tuple(TOKENIZERS),
+    "kind": KINDS,
     "task": TASKS,
     "pooling": POOLINGS,
     "behind": ("nothing", "normalize", "dense", "dense+normalize"),
@@ -55,6 +57,7 @@ CLASSES = {
     "roberta": "RobertaTokenizer",
     "xlm-roberta": "XLMRobertaTokenizer",
     "albert": "AlbertTokenizer",
+    "modernbert": "PreTrainedTokenizerFast",
 }
 ADDED = ("[NEW]", "<x1>", "straße")
 SPACED = ("new york", "数学")

@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+import mobilebert_export as mb
 from mobilebert_export.pipeline.artefact_folder import complete
 from mobilebert_export.pipeline.card import artefact_card
 from mobilebert_export.pipeline.loading import load_model
@@ -22,12 +23,16 @@ from tests.helpers.settings_answers import OPTIONS, SEQ_LEN, compared, opened
 
 # Words of which a refusal names one: what a setting is called where it stands.
 NAMES = ("include_prompt", "truncation_side", "strip_accents", "do_lower_case", "tokenize_chinese_chars")
-FOLDERS = 420
+NAMES += ("ModernBertForQuestionAnswering",)
+FOLDERS = 480
+MODERNBERT = 420  # the folders from here on
 BLOCK = 10
 
 
 def chosen(number):
     """The folder of a number: first those that cover every pair of levels, then drawn ones."""
+    if number >= MODERNBERT:
+        return settings_folders.random_combination(number) | {"kind": "modernbert"}
     covering = settings_folders.combinations()
     return covering[number] if number < len(covering) else settings_folders.random_combination(number)
 
@@ -52,7 +57,7 @@ def refusals(numbers, folder):
 
 
 # Of the covering folders: every task, tokenizer and place of added tokens, and no refusal but one.
-SAMPLE = (0, 2, 5, 7, 10, 14, 28, 41)
+SAMPLE = (0, 2, 5, 7, 10, 14, 28, 41, 423, 440)
 
 
 def test_a_sample_of_folders_answers_as_their_library(tmp_path):
@@ -140,6 +145,20 @@ def test_an_artefact_that_answers_otherwise_fails_the_export(tmp_path):
         VerificationError, match=r"differs from sentence-transformers .* a setting of the model"
     ):
         found.require_passed(folder)
+
+
+@pytest.mark.parametrize("quant", ["none", "int8"])
+def test_verify_asks_the_library_again(quant, tmp_path):
+    folder = embedder_directory(tmp_path / "model", "bert")
+    options = {"target": "onnx", "quant": quant, "seq_len": 32, "buckets": [32], "measure": False}
+    made = mb.export(folder, tmp_path / "out", **options)
+    steps = []
+    assert mb.verify(made.path, folder, progress=steps.append).passed
+    assert any("equals sentence-transformers" in step for step in steps)
+    settings_folders.change(folder / "sentence_bert_config.json", max_seq_length=9)
+    found = mb.verify(made.path, folder)
+    assert len(found.failures) == 1
+    assert "differs from sentence-transformers" in found.failures[0]
 
 
 @pytest.mark.slow

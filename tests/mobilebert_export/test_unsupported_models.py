@@ -9,11 +9,19 @@ import pytest
 from mobilebert_export.pipeline.loading import load_model
 from mobilebert_runtime.errors import UserError
 
-KINDS = "expected one of bert, mobilebert, albert, distilbert, roberta, xlm-roberta, electra, mpnet"
+KINDS = "expected one of bert, mobilebert, albert, distilbert, roberta, xlm-roberta, electra, mpnet, mod"
 HEADS = "supported are classifiers of texts, of pairs and of tokens, span question answering, and"
 CONFIGS = [
     ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}, f"model_type is 'gpt2'; {KINDS}"),
-    ({"model_type": "modernbert", "architectures": ["ModernBertModel"]}, f"is 'modernbert'; {KINDS}"),
+    (
+        {"model_type": "modernbert", "rope_parameters": {"full_attention": {"rope_type": "yarn"}}},
+        "rope_type is 'yarn'; only 'default' is supported",
+    ),
+    ({"model_type": "modernbert", "mlp_bias": True}, "mlp_bias is True; only False is supported"),
+    (
+        {"model_type": "modernbert", "layer_types": ["full_attention"]},
+        "names 1 layers, .*_layers is 22",
+    ),
     ({"model_type": "deberta-v2", "architectures": ["DebertaV2Model"]}, f"is 'deberta-v2'; {KINDS}"),
     ({"model_type": "t5", "architectures": ["T5ForSequenceClassification"]}, f"model_type is 't5'; {KINDS}"),
     (

@@ -109,6 +109,27 @@ def test_a_cross_encoder_of_several_logits_classifies_pairs(tmp_path):
     assert read_task(folder, task="text-matching").settings.positive == 1
 
 
+def test_the_activation_of_several_logits_is_the_one_that_files_name(tmp_path):
+    folder = classifier(tmp_path, ("a", "b", "c"), sentence_transformers={"activation_fn": SIGMOID})
+    assert read_task(folder).activation == "sigmoid"
+    with pytest.raises(OptionError, match="gives each of its labels a probability of its own"):
+        read_task(folder, task="text-matching", positive="a")
+
+
+@pytest.mark.parametrize("name", ["torch.nn.modules.activation.Tanh", "mine.Identity", "Sigmoid"])
+def test_an_activation_that_the_library_does_not_apply_is_refused(name, tmp_path):
+    folder = classifier(tmp_path, ("x",), sentence_transformers={"activation_fn": name})
+    with pytest.raises(ModelError, match=r"activation_fn is .* not supported; expected Identity, Sigmoid"):
+        read_task(folder)
+
+
+def test_a_softmax_of_one_logit_is_refused(tmp_path):
+    named = {"activation_fn": "torch.nn.modules.activation.Softmax"}
+    folder = classifier(tmp_path, ("x",), sentence_transformers=named)
+    with pytest.raises(ModelError, match="which makes its one logit 1 for every pair"):
+        read_task(folder)
+
+
 def test_a_matcher_of_ours_is_what_matcher_json_says(tmp_path):
     folder = classifier(tmp_path, ("LABEL_0", "LABEL_1"))
     MatcherSettings(threshold=0.3).save(folder)

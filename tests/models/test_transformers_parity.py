@@ -4,11 +4,13 @@ import pytest
 import torch
 import transformers
 
-from mobilebert_models import load_pretrained, save_pretrained
+from mobilebert_models import EncoderConfig, load_pretrained, save_pretrained
+from mobilebert_quantize.algebra.last_layer import first_row_only
 from tests.helpers.networks import relative_difference
 from tests.helpers.published_models import ARCHITECTURES, HEADS, LENGTHS, padded_batch, published
 
 CELLS = [(kind, head) for kind in ARCHITECTURES for head in HEADS]
+CELLS.remove(("modernbert", "ForQuestionAnswering"))  # refused
 
 
 def theirs_of(model, batch, head):
@@ -70,7 +72,7 @@ def test_a_token_of_padding_inside_a_text_counts_as_there(kind, tmp_path):
     assert relative_difference(ours, expected) < 1e-5
 
 
-@pytest.mark.parametrize("kind", ["roberta", "mpnet"])
+@pytest.mark.parametrize("kind", ["roberta", "mpnet", "modernbert"])
 def test_rows_that_are_not_read_may_be_left_out_of_the_last_layer(kind, tmp_path):
     theirs = published(kind, "ForSequenceClassification", seed=3)
     theirs.save_pretrained(tmp_path)
@@ -79,6 +81,27 @@ def test_rows_that_are_not_read_may_be_left_out_of_the_last_layer(kind, tmp_path
     whole = ours_of(ours, batch)
     ours.encoder.last_rows = 1
     torch.testing.assert_close(ours_of(ours, batch), whole, rtol=1e-5, atol=1e-6)
+
+
+def test_a_modernbert_may_classify_by_the_mean_of_its_tokens(tmp_path):
+    theirs = published("modernbert", "ForSequenceClassification", seed=5, classifier_pooling="mean")
+    theirs.save_pretrained(tmp_path)
+    batch = padded_batch(theirs.config, seed=6)
+    ours = load_pretrained(tmp_path)
+    expected = theirs_of(theirs, batch, "ForSequenceClassification")
+    assert relative_difference(ours_of(ours, batch), expected) < 1e-5
+    _, skipped = first_row_only(ours)
+    assert skipped == ["the head reads every row"]
+    assert relative_difference(ours_of(ours, batch), expected) < 1e-5
+
+
+def test_a_modernbert_of_transformers_4_is_read_as_one_of_5():
+    old = {"model_type": "modernbert", "num_hidden_layers": 4, "global_attn_every_n_layers": 2}
+    old |= {"global_rope_theta": 500.0, "local_rope_theta": 100.0, "classifier_activation": "gelu"}
+    new = transformers.ModernBertConfig(**{k: v for k, v in old.items() if k != "model_type"}).to_dict()
+    assert EncoderConfig.from_dict(new) == EncoderConfig.from_dict(old)
+    assert new["rope_parameters"]["sliding_attention"]["rope_theta"] == 100
+    assert EncoderConfig.from_dict(old).layer_types == tuple(new["layer_types"])
 
 
 def test_relative_positions_fall_into_the_buckets_of_mpnet():

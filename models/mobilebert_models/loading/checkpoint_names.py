@@ -12,7 +12,7 @@ import re
 from torch import Tensor
 
 from mobilebert_models.config import EncoderConfig
-from mobilebert_models.networks import albert
+from mobilebert_models.networks import albert, modernbert
 
 # Ours → theirs, inside one layer.
 _DISTILBERT_LAYER = {
@@ -41,12 +41,24 @@ _CLASSIFIERS = {
     "xlm-roberta": _TWO_MAPS,
     "electra": _TWO_MAPS,
     "mpnet": _TWO_MAPS,
+    # Its token classifiers have this head, too.
+    "modernbert": {"encoder.pooler.dense.": "head.dense.", "encoder.pooler.norm.": "head.norm."},
 }
 
 
 def encoder_prefix(config: EncoderConfig) -> str:
     """What published heads call their encoder, with a dot."""
+    if config.model_type == "modernbert":
+        return "model."
     return "roberta." if config.model_type == "xlm-roberta" else f"{config.model_type}."
+
+
+def published_tensors(
+    named: dict[str, Tensor], config: EncoderConfig, *, classifier: bool
+) -> dict[str, Tensor]:
+    """Parameters by their names in a published checkpoint; `classifier`: of a classifier."""
+    found = {published_name(name, config, classifier=classifier): one for name, one in named.items()}
+    return modernbert.published_tensors(found) if config.model_type == "modernbert" else found
 
 
 def published_name(name: str, config: EncoderConfig, *, classifier: bool) -> str:
@@ -64,13 +76,17 @@ def published_name(name: str, config: EncoderConfig, *, classifier: bool) -> str
 def our_tensors(published: dict[str, Tensor], config: EncoderConfig) -> dict[str, Tensor]:
     """Tensors of a checkpoint by our names; those of a head's encoder begin with `encoder.`."""
     prefix = encoder_prefix(config)
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for given, tensor in published.items():
         # Checkpoints converted from TensorFlow call a norm's scale gamma and its shift beta.
         name = given.replace("LayerNorm.gamma", "LayerNorm.weight").replace(
             "LayerNorm.beta", "LayerNorm.bias"
         )
         outer, inner = ("encoder.", name.removeprefix(prefix)) if name.startswith(prefix) else ("", name)
+        if config.model_type == "modernbert":
+            parts = modernbert.our_tensors(inner, tensor)
+            tensors |= {outer + part: one for part, one in parts.items()}
+            continue
         tensors[outer + _our_inside(inner, config)] = tensor
     # After the encoder's own: a pooler in the file is not what such a classifier reads.
     for ours, theirs in _CLASSIFIERS.get(config.model_type, {}).items():
@@ -85,6 +101,8 @@ def our_tensors(published: dict[str, Tensor], config: EncoderConfig) -> dict[str
 def _published_inside(name: str, config: EncoderConfig) -> str:
     if config.model_type == "albert":
         return albert.published_name(name, config)
+    if config.model_type == "modernbert":  # several of our tensors are one: `published_tensors`
+        return name
     stack, parts = _LAYERS.get(config.model_type, ("encoder", {}))
     found = re.fullmatch(r"encoder\.layer\.(\d+)\.(.*)", name)
     if found is None:

@@ -16,7 +16,7 @@ _FOLDERS = re.compile(
     "te?mp|trained|work"
 )
 # Weights that can hold no code, configs, vocabularies; of folders inside, sentence-transformers' modules.
-FILES = ["*.json", "*.txt", "model*.safetensors", "*.model", "[0-9]_*/*"]
+FILES = ["*.json", "*.txt", "model*.safetensors", "adapter_model.safetensors", "*.model", "[0-9]_*/*"]
 UNUSED = ["onnx/*", "openvino/*", "*.bin", "*.h5", "*.msgpack", "*.ot", "*.onnx"]
 
 
@@ -49,6 +49,6 @@ def hub_directory(name: str) -> Path:
             f"model {name!r}: no such directory, not in the cache {constants.HF_HUB_CACHE}, and the hub "
             f"can't give it ({reason}); check the id and the connection, or give a directory"
         ) from error
-    if not (folder / "model.safetensors").is_file():
+    if not any((folder / name).is_file() for name in ("model.safetensors", "adapter_model.safetensors")):
         raise ModelError(f"model {name!r}: holds no model.safetensors; convert it with transformers first")
     return folder

@@ -58,6 +58,11 @@ _CONFIG = (
     _applied("num_hidden_groups", note="ALBERT"),
     _applied("relative_attention_num_buckets", note="MPNet"),
     _applied(
+        *("hidden_activation", "norm_eps", "layer_types", "global_attn_every_n_layers", "local_attention"),
+        *("rope_parameters", "global_rope_theta", "local_rope_theta", "classifier_pooling"),
+        note="the network; ModernBERT's names",
+    ),
+    _applied(
         *("intra_bottleneck_size", "num_feedforward_networks", "key_query_shared_bottleneck"),
         *("use_bottleneck_attention", "normalization_type", "classifier_activation"),
         note="MobileBERT",
@@ -79,12 +84,19 @@ _CONFIG = (
     _refused("use_bottleneck", True, todo="a MobileBERT without bottlenecks is not supported"),
     _refused("trigram_input", True, todo="a MobileBERT without trigrams is not supported"),
     _refused("inner_group_num", 1, todo="an ALBERT with inner groups is not supported"),
+    *(
+        _refused(name, False, todo="a ModernBERT with biases is not supported")
+        for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias")
+    ),
+    _refused("rope_scaling", None, todo="only angles without scaling are supported"),
     _refused("quantization_config", None, todo="give the weights in float32 or float16"),
     _refused("pruned_heads", None, {}, todo=_MERGE),
     _no_effect(
         *("attention_probs_dropout_prob", "hidden_dropout_prob", "classifier_dropout"),
         *("classifier_dropout_prob", "dropout", "attention_dropout", "qa_dropout", "seq_classif_dropout"),
         *("summary_last_dropout", "summary_first_dropout", "initializer_range"),
+        *("embedding_dropout", "mlp_dropout", "initializer_cutoff_factor", "sparse_prediction"),
+        "sparse_pred_ignore_index",
         note="training alone",
     ),
     _no_effect(
@@ -102,6 +114,7 @@ _CONFIG = (
         *("down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks", "directionality"),
         *("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
         *("pooler_size_per_head", "pooler_type", "chunk_size_feed_forward"),
+        *("deterministic_flash_attn", "reference_compile", "repad_logits_with_grad", "decoder_bias"),
         *("attn_implementation", "_attn_implementation", "task_specific_params", "use_bfloat16"),
         note="",
     ),
@@ -219,6 +232,40 @@ _DENSE = (
     *_FEATURE_NAMES,
 )
 
+ADAPTER_FILE = "adapter_config.json"
+_WHOLE = "merge it with merge_and_unload of peft and save the whole model"
+_ADAPTER = (
+    _applied("base_model_name_or_path", note="the model beside the adapter counts before it"),
+    _applied("task_type", "auto_mapping", note="the base model's head"),
+    _applied("lora_alpha", "use_rslora", note="the factor of the product"),
+    _refused("peft_type", "LORA", todo=f"only LoRA is merged exactly; {_WHOLE}"),
+    _refused("bias", "none", todo=_WHOLE),
+    _refused("init_lora_weights", "gaussian", True, False, todo=f"it changes the base model; {_WHOLE}"),
+    _refused("revision", None, "main", todo="write the path of the base model's folder instead"),
+    *(
+        _refused(name, *harmless, todo=_WHOLE)
+        for names, harmless in (
+            (("use_dora", "lora_bias", "use_qalora", "ensure_weight_tying"), (False,)),
+            (("alpha_pattern", "loftq_config"), ({}, None)),
+            (("use_bdlora", "layer_replication", "target_parameters", "trainable_token_indices"), (None,)),
+            (("alora_invocation_tokens", "megatron_config", "eva_config", "corda_config"), (None,)),
+            (("lora_ga_config", "velora_config", "monteclora_config", "arrow_config"), (None,)),
+            (("kasa_config",), (None,)),
+        )
+        for name in names
+    ),
+    _no_effect(
+        *("r", "rank_pattern", "target_modules", "exclude_modules", "modules_to_save"),
+        *("layers_to_transform", "layers_pattern"),
+        note="the adapter's matrices say where they belong, and their rank",
+    ),
+    _no_effect("fan_in_fan_out", note="peft itself does not apply it to linear layers"),
+    _no_effect(
+        *("lora_dropout", "inference_mode", "peft_version", "megatron_core", "qalora_group_size"),
+        "runtime_config",
+    ),
+)
+
 # File → its keys; a module's file by its kind.
 FILES: Mapping[str, tuple[Setting, ...]] = {
     "config.json": _CONFIG,
@@ -226,6 +273,7 @@ FILES: Mapping[str, tuple[Setting, ...]] = {
     "special_tokens_map.json": _SPECIAL_TOKENS_MAP,
     "tokenizer.json": _TOKENIZER,
     "sentence_bert_config.json": _TRANSFORMER,
+    ADAPTER_FILE: _ADAPTER,
     "config_sentence_transformers.json": _SENTENCE_TRANSFORMERS,
     "Pooling/config.json": _POOLING,
     "Dense/config.json": _DENSE,
@@ -240,12 +288,8 @@ WHOLE_FILES: Mapping[str, Setting] = {
     "model.safetensors": Setting((), APPLIED, "the weights"),
     "matcher.json": Setting((), APPLIED, "labels, threshold, temperature, length shift; of this project"),
     "spelling.txt": Setting((), APPLIED, "the words that correct texts; of this project"),
-    "adapter_config.json": Setting(
-        (), REFUSED, "merge the adapter (merge_and_unload of peft) and save the whole model"
-    ),
-    "adapter_model.safetensors": Setting(
-        (), REFUSED, "merge the adapter (merge_and_unload of peft) and save the whole model"
-    ),
+    "adapter_model.safetensors": Setting((), APPLIED, "a LoRA, merged into the weights of its base model"),
+    "adapter_model.bin": Setting((), REFUSED, "save the adapter as adapter_model.safetensors"),
     "generation_config.json": Setting((), NO_EFFECT, "nothing is generated"),
     "vocab.txt": Setting((), NO_EFFECT, "tokenizer.json holds the vocabulary"),
     "vocab.json": Setting((), NO_EFFECT, "tokenizer.json holds the vocabulary"),
@@ -297,6 +341,27 @@ def _keys(path: Path, name: str, settings: tuple[Setting, ...]) -> Iterator[str]
             value == one and type(value) is type(one) for one in setting.harmless
         ):
             raise ModelError(f"{path}: {key} is {_short(value)}, which is not applied; {setting.note}")
+
+
+def check_adapter(path: Path) -> dict[str, Any]:
+    """An adapter_config.json by which an adapter can be merged exactly.
+
+    Raises:
+        ModelError: it says something else, or something that nobody knows.
+    """
+    if unknown := list(_keys(path, path.name, _ADAPTER)):
+        values = read_object(path)
+        for key in (one.rpartition(": ")[2] for one in unknown):
+            if values[key] not in (None, False, {}, []):
+                raise ModelError(f"{path}: {key} is {_short(values[key])}, which is not known; {_WHOLE}")
+    values = read_object(path)
+    for key in ("peft_type", "lora_alpha"):
+        if key not in values:
+            raise ModelError(f"{path}: says no {key}; save the adapter again with save_pretrained")
+    alpha = values["lora_alpha"]
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float):
+        raise ModelError(f"{path}: lora_alpha is {_short(alpha)}; expected a number")
+    return values
 
 
 def _short(value: object) -> str:

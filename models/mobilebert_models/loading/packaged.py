@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from mobilebert_models.loading.adapters import merged
 from mobilebert_models.loading.hub import hub_directory, is_hub_id
 from mobilebert_models.loading.pretrained import SHIPPED_MATCHERS, shipped_directory
 from mobilebert_runtime.errors import ModelError
@@ -40,19 +41,21 @@ def find_directory(name: str) -> Path:
 
     "shipped" is the first of the shipped matchers, a hub id such as sentence-transformers/all-MiniLM-L6-v2.
 
+    An adapter's folder is merged with its base model.
+
     Raises:
-        ModelError: there is none, or as `packaged_directory` and `hub_directory`.
+        ModelError: there is none, or as `packaged_directory`, `hub_directory` and `adapters.merged`.
     """
     if name == "shipped":
         return shipped_directory()
     if name in SHIPPED_MATCHERS:
         return shipped_directory(name)
     if Path(name).is_dir():
-        return Path(name)
+        return merged(Path(name), find_directory)
     if name in PACKAGES:
         return packaged_directory(name)
     if is_hub_id(name):
-        return hub_directory(name)
+        return merged(hub_directory(name), find_directory)
     names = ", ".join(("shipped", *SHIPPED_MATCHERS, *PACKAGES))
     raise ModelError(
         f"model {name!r} is unknown: no such directory; give a path, a hub id OWNER/NAME, or one of {names}"

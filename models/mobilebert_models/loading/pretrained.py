@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from mobilebert_models.config import EncoderConfig
-from mobilebert_models.loading.checkpoint_names import our_tensors, published_name
+from mobilebert_models.loading.checkpoint_names import our_tensors, published_tensors
 from mobilebert_models.loading.matcher_settings import MatcherSettings
 from mobilebert_models.loading.sentence_modules import read_object
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
@@ -54,6 +54,7 @@ _FAMILIES = {
     "xlm-roberta": "XLMRoberta",
     "electra": "Electra",
     "mpnet": "MPNet",
+    "modernbert": "ModernBert",
 }
 _HEADS: dict[type[nn.Module], str] = {
     PairClassifier: "ForSequenceClassification",
@@ -139,6 +140,8 @@ def _check_sizes(directory: Path, config: EncoderConfig, tensors: dict[str, Tens
     """Refuse sizes that no tensor of the file has, before a network of them fills the memory."""
     largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
     wanted = {name: getattr(config, name) for name in _SIZES}
+    if config.model_type == "modernbert":  # whose positions are no table
+        del wanted["max_position_embeddings"]
     if config.kronecker:  # its factors are smaller than what they make
         wanted, largest = {}, len(tensors)
     wanted |= {name: getattr(config, name) for name in _COUNTS if getattr(config, name) > len(tensors)}
@@ -274,12 +277,11 @@ def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, probl
     if problem_type is not None:
         values["problem_type"] = problem_type
     (directory / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-    tensors = {
-        published_name(k, config, classifier=isinstance(model, PairClassifier)): v.detach()
-        .to("cpu", torch.float16 if half else torch.float32)
-        .contiguous()
-        for k, v in model.named_parameters()  # what layers share is written once
-    }
+    dtype = torch.float16 if half else torch.float32
+    # What layers share is written once.
+    named = {name: one.detach().to("cpu", dtype).contiguous() for name, one in model.named_parameters()}
+    head = PairClassifier | TokenClassifier if config.model_type == "modernbert" else PairClassifier
+    tensors = published_tensors(named, config, classifier=isinstance(model, head))
     if eight_bit:
         tensors = pack(tensors)
     save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
@@ -288,11 +290,19 @@ def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, probl
 
 def _read_tensors(path: Path, config: EncoderConfig) -> dict[str, Tensor]:
     if not path.is_file():
-        raise ModelError(f"{path}: no such file; a model directory needs config.json and model.safetensors")
+        raise ModelError(f"{path}: no such file; {_other_weights(path.parent)}")
     try:
         return our_tensors(unpack(load_file(path)), config)
     except (SafetensorError, ValueError) as error:
         raise ModelError(f"{path}: damaged or truncated ({error}); fetch or train it again") from error
+
+
+def _other_weights(directory: Path) -> str:
+    """What to do where a directory has no model.safetensors."""
+    for name in ("model.safetensors.index.json", "pytorch_model.bin", "tf_model.h5", "flax_model.msgpack"):
+        if (directory / name).is_file():
+            return f"{name} says its weights are stored otherwise; save it again, in one file of safetensors"
+    return "a model directory needs config.json and model.safetensors"
 
 
 def _empty_model(
@@ -324,6 +334,8 @@ def _head(config: EncoderConfig, architecture: str, tensors: dict[str, Tensor]) 
     """Name of the head for `build`; None of a bare encoder, whose tensors are then called as such."""
     if any(name.startswith("embeddings.word_embeddings.") for name in tensors):
         return None
+    if config.model_type == "modernbert" and architecture.endswith("ForQuestionAnswering"):
+        raise ModelError(f"{architecture} is not supported; a ModernBERT is as an embedder or a classifier")
     for name, head in (
         ("head.inner.weight", "learned_matcher"),
         ("head.alone.weight", "embedding_matcher"),

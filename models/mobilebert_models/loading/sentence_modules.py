@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from mobilebert_runtime.card_parts import SIMILARITIES
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.files import parse_json
 
-_ACTIVATIONS = {"Identity": "identity", "Sigmoid": "sigmoid", "Tanh": "tanh"}
+_BEHIND_DENSE = {"Identity": "identity", "Tanh": "tanh"}
+_OF_CROSS_ENCODERS = {"Identity": "identity", "Sigmoid": "sigmoid", "Softmax": "softmax"}
 # Older versions have one key per way of pooling.
 _POOLING_KEYS = {
     "pooling_mode_cls_token": "cls",
@@ -34,7 +36,8 @@ _TRANSFORMER_CONFIGS = (
 class CrossEncoderSettings:
     """What sentence-transformers knows of a cross-encoder."""
 
-    activation: str | None  # "identity" or "sigmoid"; None where it names none, so that the default holds
+    # "identity", "sigmoid" or "softmax"; None where it names none, so that the default holds.
+    activation: str | None
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,8 @@ def read_cross_encoder(directory: Path) -> CrossEncoderSettings | None:
             return None
         name = config.get("sbert_ce_default_activation_function")
         name = inside.get("activation_fn", name) if isinstance(inside, dict) else name
-    return CrossEncoderSettings(None if name is None else _activation(name, directory))
+    named = None if name is None else _activation("activation_fn", name, _OF_CROSS_ENCODERS, directory)
+    return CrossEncoderSettings(named)
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -205,9 +209,8 @@ def _pooling(folder: Path) -> tuple[str, ...]:
 def _dense(folder: Path) -> DenseLayer:
     path = folder / "config.json"
     values = read_object(path)
-    activation = _activation(values.get("activation_function", "torch.nn.modules.activation.Tanh"), path)
-    if activation == "sigmoid":
-        raise ModelError(f"{path}: a dense layer with a sigmoid; supported are Identity and Tanh")
+    named = values.get("activation_function", "torch.nn.modules.activation.Tanh")
+    activation = _activation("activation_function", named, _BEHIND_DENSE, path)
     try:
         sizes = int(values["in_features"]), int(values["out_features"])
     except (KeyError, TypeError, ValueError) as error:
@@ -215,9 +218,12 @@ def _dense(folder: Path) -> DenseLayer:
     return DenseLayer(folder, *sizes, bool(values.get("bias", True)), activation)
 
 
-def _activation(name: object, where: Path) -> str:
-    """Short name of an activation that is written as a path of Python."""
-    short = str(name).rpartition(".")[2]
-    if short not in _ACTIVATIONS:
-        raise ModelError(f"{where}: activation {name!r} is not supported; expected Identity, Sigmoid or Tanh")
-    return _ACTIVATIONS[short]
+def _activation(key: str, name: object, known: Mapping[str, str], where: Path) -> str:
+    """Short name of an activation of PyTorch, written as a path of Python: the library trusts no other."""
+    package, _, short = str(name).rpartition(".")
+    if not package.startswith("torch.") or short not in known:
+        raise ModelError(
+            f"{where}: {key} is {name!r:.100}, which is not supported; expected {', '.join(known)} of "
+            "torch.nn"
+        )
+    return known[short]

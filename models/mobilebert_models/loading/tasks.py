@@ -104,10 +104,17 @@ def _cross_encoder(
     directory: Path, settings: CrossEncoderSettings, task: str | None, positive: str | None
 ) -> ModelTask:
     labels = read_labels(encoder_directory(directory))
+    named = settings.activation
     if len(labels) > 1:
-        return _classifier(labels, task or CLASSIFICATION, 2, "softmax", positive)
+        if named == "sigmoid" and task == MATCHING:
+            raise OptionError(f"--task {task}: {directory} gives each of its labels a probability of its own")
+        # Identity is what the library names where nothing was asked for: logits, read by their softmax.
+        activation = "sigmoid" if named == "sigmoid" else "softmax"
+        return _classifier(labels, task or CLASSIFICATION, 2, activation, positive)
+    if named == "softmax":
+        raise ModelError(f"{directory}: activation_fn is Softmax, which makes its one logit 1 for every pair")
     # What sentence-transformers does with one logit unless it is told otherwise.
-    return _classifier(labels, task or MATCHING, 2, settings.activation or "sigmoid", positive)
+    return _classifier(labels, task or MATCHING, 2, named or "sigmoid", positive)
 
 
 def _by_head(directory: Path, task: str | None, texts: int | None, positive: str | None) -> ModelTask:

@@ -16,6 +16,7 @@ from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import Encoder, activation, initialise
 from mobilebert_models.networks.learned_decision import LearnedDecision
 from mobilebert_models.networks.mobilebert import MobileBert
+from mobilebert_models.networks.modernbert import ModernBert, PredictionHead
 from mobilebert_runtime.errors import ModelError
 
 ENCODERS: dict[str, Callable[[EncoderConfig], Encoder]] = {
@@ -27,9 +28,10 @@ ENCODERS: dict[str, Callable[[EncoderConfig], Encoder]] = {
     "xlm-roberta": Bert,
     "electra": Bert,
     "mpnet": Bert,
+    "modernbert": ModernBert,
 }
 # Published encoders of these families end with the feature map.
-WITHOUT_POOLER = ("distilbert", "electra")
+WITHOUT_POOLER = ("distilbert", "electra", "modernbert")
 
 
 def make_encoder(config: EncoderConfig) -> Encoder:
@@ -73,7 +75,8 @@ class TokenClassifier(nn.Module):
         self.config = config
         self.num_labels = num_labels
         self.encoder = make_encoder(config)
-        self.encoder.pooler = None  # no sequence-level output is read
+        if config.model_type != "modernbert":  # whose head turns every row
+            self.encoder.pooler = None  # no sequence-level output is read
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.classifier = nn.Linear(config.hidden_size, num_labels)
 
@@ -82,6 +85,8 @@ class TokenClassifier(nn.Module):
     ) -> Tensor:
         """(B, S) ids, mask and token types → (B, S, num_labels) logits."""
         hidden = self.encoder(input_ids, attention_mask, token_type_ids).last_hidden_state
+        if isinstance(self.encoder.pooler, PredictionHead):
+            hidden = self.encoder.pooler(hidden)
         return self.classifier(self.dropout(hidden))
 
 

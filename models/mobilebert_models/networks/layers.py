@@ -87,19 +87,22 @@ class SelfAttention(nn.Module):
         config: gives the number of heads and the total head width.
         query_key_size: last axis of the tensors that query and key read.
         value_size: last axis of the tensor that value reads.
+        bias: do the maps to query, key and value have one?
 
     Attributes:
         scale: factor of q·k, 1/√D; 1 where it is part of the query's weights already.
     """
 
-    def __init__(self, config: EncoderConfig, query_key_size: int, value_size: int) -> None:
+    def __init__(
+        self, config: EncoderConfig, query_key_size: int, value_size: int, *, bias: bool = True
+    ) -> None:
         super().__init__()
         self.heads = config.num_attention_heads
         self.head_size = config.attention_size // config.num_attention_heads
         self.scale = 1.0 / math.sqrt(self.head_size)
-        self.query = nn.Linear(query_key_size, config.attention_size)
-        self.key = nn.Linear(query_key_size, config.attention_size)
-        self.value = nn.Linear(value_size, config.attention_size)
+        self.query = nn.Linear(query_key_size, config.attention_size, bias)
+        self.key = nn.Linear(query_key_size, config.attention_size, bias)
+        self.value = nn.Linear(value_size, config.attention_size, bias)
         self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
 
     def _split(self, x: Tensor) -> Tensor:
@@ -184,7 +187,7 @@ class Encoder(nn.Module, ABC):
     config: EncoderConfig
     embeddings: Any
     encoder: nn.ModuleDict
-    pooler: Pooler | None
+    pooler: Any  # a module, or None where nothing reads the whole text
 
     def __init__(self, config: EncoderConfig, embeddings: nn.Module, layers: Iterable[nn.Module]) -> None:
         super().__init__()

@@ -1,4 +1,7 @@
-"""MPNet's relative position bias (Song et al. 2020): a learnt number per head and distance of two tokens."""
+"""Positions that attention reads: MPNet's bias by distance (Song et al. 2020), ModernBERT's angles.
+
+All of them hang on the length of a sequence alone, so that a converted model has them as constants.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +50,54 @@ class RelativeBias(nn.Embedding):
         return self(found).permute(2, 0, 1)[None]
 
 
+class RotaryAngles(nn.Module):
+    """Cosines and sines by which queries and keys of a position are turned (Su et al. 2021).
+
+    Attributes:
+        table: of the longest sequence while `constant_bias` holds it, else None.
+    """
+
+    def __init__(self, size: int, theta: float) -> None:
+        super().__init__()
+        self.size, self.theta = size, theta
+        self.table: Tensor | None = None
+
+    def of_length(self, length: int) -> Tensor:
+        """(2, S, D) for sequences of `length` tokens; both halves of a head turn by the same angles."""
+        if self.table is not None:
+            return self.table[:, :length]
+        speeds = 1.0 / self.theta ** (torch.arange(0, self.size, 2).float() / self.size)
+        angles = torch.arange(length).float()[:, None] * speeds
+        both = torch.cat([angles, angles], -1)
+        return torch.stack([both.cos(), both.sin()])
+
+
+class LocalWindow(nn.Module):
+    """What is added to the scores of a local layer: `value` for tokens more than `reach` away.
+
+    Attributes:
+        table: of the longest sequence while `constant_bias` holds it, else None.
+    """
+
+    def __init__(self, reach: int, value: float) -> None:
+        super().__init__()
+        self.reach, self.value = reach, value
+        self.table: Tensor | None = None
+
+    def of_length(self, length: int) -> Tensor:
+        """(1, 1, S, S) for sequences of `length` tokens."""
+        if self.table is not None:
+            return self.table[:, :, :length, :length]
+        places = torch.arange(length)
+        far = (places[None, :] - places[:, None]).abs() > self.reach
+        return far.float()[None, None] * self.value
+
+
 @contextmanager
 def constant_bias(model: nn.Module, longest: int) -> Iterator[None]:
-    """While a model is converted, the biases up to `longest` tokens are constants, not computed anew."""
-    found = [module for module in model.modules() if isinstance(module, RelativeBias)]
+    """While a model is converted, all of them up to `longest` tokens are constants, not computed anew."""
+    kinds = (RelativeBias, RotaryAngles, LocalWindow)
+    found = [module for module in model.modules() if isinstance(module, kinds)]
     for module in found:
         module.table = module.of_length(longest).detach()
     try:

@@ -34,7 +34,8 @@ def fold_query_scale(network: nn.Module) -> tuple[dict[str, int], list[str]]:
             continue
         with torch.no_grad():
             attention.query.weight.mul_(attention.scale)
-            attention.query.bias.mul_(attention.scale)
+            if attention.query.bias is not None:
+                attention.query.bias.mul_(attention.scale)
         attention.scale = 1.0
         changed += 1
     return {"multiplications of scores folded": changed}, skipped

@@ -17,7 +17,7 @@ def first_row_only(network: nn.Module) -> tuple[dict[str, int], list[str]]:
     Returns:
         Counts of what changed; heads that read every row are left as they are.
     """
-    if not isinstance(network, PairClassifier):
+    if not isinstance(network, PairClassifier) or network.config.classifier_pooling != "cls":
         return {"layers cut to one row": 0}, ["the head reads every row"]
     encoder_of(network).last_rows = 1
     return {"layers cut to one row": 1}, []

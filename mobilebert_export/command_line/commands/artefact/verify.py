@@ -1,4 +1,4 @@
-"""`mobilebert verify`: repeat the comparison with the PyTorch model."""
+"""`mobilebert verify`: repeat the comparison with the PyTorch model and with the model's own library."""
 
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +23,7 @@ def verify(
     text_b: opt.TextB = None,
     threads: opt.Threads = 1,
 ) -> None:
-    """Repeat an artefact's verification against the PyTorch model.
+    """Repeat an artefact's verification against the PyTorch model and the model's own library.
 
     Exits 1 when a tolerance of its recipe is broken, 2 when the artefact is damaged or was made from other
     weights than --model holds.
