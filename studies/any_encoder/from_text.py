@@ -31,15 +31,16 @@ TARGETS = ("tflite", "onnx")
 def main(
     models: Annotated[list[str], Argument(help="Sentence embedders, NAME or NAME=DIRECTORY.")],
     out: Annotated[Path, Option(help="Record to write.")],
+    target: Annotated[list[str] | None, Option(help="tflite or onnx; default: both.")] = None,
     force: Force = False,
 ) -> None:
     """Convert, and write what the comparison with the library found."""
     check_outputs(out, force=force)
     found: dict[str, Any] = {}
-    for one in models:
-        name, _, directory = one.partition("=")
+    for entry in models:
+        name, _, directory = entry.partition("=")
         model = load_model(directory or name)
-        found[name] = {target: agreement(model, target) for target in TARGETS}
+        found[name] = {one: agreement(model, one) for one in target or TARGETS}
         write_json(out, {"command": command_line(), "models": found})
 
 
