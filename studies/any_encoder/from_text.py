@@ -2,6 +2,8 @@
 
 Each model is converted in float, to TFLite and ONNX, at the longest input that it takes, and compared with
 the library as every export is: on texts that make settings matter, with each prompt that the model names.
+
+    python -m studies.any_encoder.from_text minilm e5=runs/e5/model --out results/any_encoder/from-text.json
 """
 
 from __future__ import annotations
