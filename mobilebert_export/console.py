@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
 from mobilebert_runtime.errors import printable
@@ -118,6 +118,9 @@ def training_bar(*, shown: bool) -> Iterator[None]:
 def silenced() -> Iterator[None]:
     """Send everything that libraries write to stdout and stderr, C++ included, to a file.
 
+    So goes what Python prints in a notebook, whose `sys.stdout` is not the process's. `sys.stderr` stays, for
+    the loggers of packages that are imported here keep it.
+
     The file is dropped when the block ends well or with an error of ours, which says all itself; on any other
     exception its last lines go to stderr, since a converter says there why it failed.
     """
@@ -129,7 +132,8 @@ def silenced() -> Iterator[None]:
         os.dup2(log.fileno(), 2)
         said = ""
         try:
-            yield
+            with os.fdopen(os.dup(1), "w", encoding="utf-8") as printed, redirect_stdout(printed):
+                yield
         except Exception as error:
             if not hasattr(error, "exit_code"):
                 sys.stdout.flush()

@@ -1,6 +1,7 @@
 """`import mobilebert_export as mb`: every public function, on small models and toy data."""
 
 import dataclasses
+import io
 import json
 import re
 import subprocess
@@ -218,6 +219,17 @@ def test_the_page_of_the_library_runs_as_it_stands(tmp_path, toys, monkeypatch, 
     assert re.fullmatch(r"tflite-none 1\.0|tflite-none 0\.99\d*", lines[1])
     assert re.fullmatch(r"\[[01]\.\d*\]", lines[2])
     assert Path("artefacts/mine/io.json").is_file()
+
+
+def test_what_packages_print_is_hidden_in_a_notebook_too(monkeypatch, capfd):
+    from mobilebert_export.console import silenced
+
+    page = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", page)
+    with silenced():
+        print("(00:00) [START] LiteRT-Torch Convert")
+    assert sys.stdout is page
+    assert (page.getvalue(), *capfd.readouterr()) == ("", "", "")
 
 
 def test_the_commands_progress_has_a_line_for_each_step_and_remark(capfd):

@@ -260,11 +260,15 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
     for name in (*CONFIG_FILES, ADDED_TOKENS_FILE, SPELLING_FILE):
         if (source / name).is_file():
             shutil.copyfile(source / name, directory / name)
+    more: dict[str, Any] = {}
     if (source / SPELLING_FILE).is_file() and not read_settings(source).get("spelling"):
-        # A copy of the directory that loses the list is refused.
-        path = directory / CONFIG_FILE
-        said = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        path.write_text(json.dumps(said | {"spelling": True}, indent=2) + "\n", encoding="utf-8")
+        more["spelling"] = True  # a copy of the directory that loses the list is refused
+    said = read_object(directory / CONFIG_FILE)
+    if read_object(directory / "config.json").get("model_type") == "albert" and not pieces:
+        # `transformers` takes an ALBERT's vocabulary for SentencePiece's unless the file names another class.
+        more |= {} if said.get("tokenizer_class") else {"tokenizer_class": "BertTokenizer"}
+    if more:
+        (directory / CONFIG_FILE).write_text(json.dumps(said | more, indent=2) + "\n", encoding="utf-8")
 
 
 def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, problem_type: str | None) -> None:
