@@ -237,9 +237,7 @@ def respelt(
         OptionError: it corrects nothing, or nothing is to be corrected although there are `words`.
     """
     if tokenizer.spelling is None:
-        raise OptionError(
-            "words, spelling (--words, --no-spelling): the artefact corrects no words; leave them out"
-        )
+        raise OptionError("words, spelling: the artefact corrects no words; leave them out")
     if words is None:
         return tokenizer.without_spelling(), ""
     if not spelling:

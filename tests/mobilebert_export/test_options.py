@@ -18,7 +18,7 @@ from mobilebert_export.command_line import program as cli
 SAMPLE = 150  # cases of each kind in `make test`
 
 # Options that may be 0; no option may be negative, infinite or no number.
-MAY_BE_ZERO = {"port", "near", "farther", "random",
+MAY_BE_ZERO = {"port", "slower", "larger", "near", "farther", "random",
     "seed", "retries", "debias", "patience", "transfer_steps", "evaluate_every", "short", "warmup",
     "max_accuracy_drop", "max_recall_gap",
 }  # fmt: skip

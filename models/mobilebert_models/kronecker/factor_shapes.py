@@ -89,9 +89,9 @@ def seventh_rules(config: EncoderConfig) -> tuple[KroneckerRule, ...]:
     width, wide, words = config.hidden_size, config.intermediate_size, word_width(config)
     if config.is_bottleneck or width % 2 or words < 6 or wide % width:
         raise ModelError(
-            f"a seventh: the factors fit a plain BERT whose hidden size {width} is even, whose words have six "
-            f"numbers or more (here {words}) and whose feed-forward size {wide} is a multiple of {width}; use "
-            "a file of rules"
+            f"a seventh: the factors fit a plain BERT whose hidden size {width} is even, whose words have "
+            f"six numbers or more (here {words}) and whose feed-forward size {wide} is a multiple of "
+            f"{width}; use a file of rules"
         )
     ratio = 2 * wide // width
     return (

@@ -210,7 +210,7 @@ def _classifier(model: nn.Module, directory: str | Path) -> PairClassifier:
     if not isinstance(model, PairClassifier):
         raise ModelError(
             f"{directory}: holds a {type(model).__name__}, not a pair classifier; "
-            "use train-matcher --arch minilm"
+            "use `mobilebert train-matcher --arch minilm`"
         )
     return model
 
