@@ -173,11 +173,11 @@ def odd(file, key, now):
     return "x" if key.endswith(texts) and key != "net_structure_type" else NUMBERS[0]
 
 
-def library_answers(folder, task):
+def library_answers(folder, task, words=WORDS):
     model = load_model(str(folder), **OPTIONS.get(task, {}))
     library = Library.load(model.folder, model.directory, model.task)
     same = SimpleNamespace(added_tokens_decoder={})  # the same texts, whatever tokens were added
-    texts = probing_texts(same, model.task.name, model.task.texts, 24, WORDS)
+    texts = probing_texts(same, model.task.name, model.task.texts, 24, words)
     return library.answers(texts, 24, None)
 
 
@@ -358,15 +358,18 @@ def test_an_applied_setting_is_the_librarys(file, kind, task, values, tmp_path):
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "added_tokens.json"])
 def test_added_tokens_count_wherever_they_stand(name, tmp_path):
-    folder = directory(tmp_path / "model", "roberta", "sentence-embedding")
-    before = library_answers(folder, "sentence-embedding")
+    folder, words = (
+        directory(tmp_path / "model", "roberta", "sentence-embedding"),
+        ("the moon", "a moonlight"),
+    )
+    before = library_answers(folder, "sentence-embedding", words)
     path = folder / name
     if name == "tokenizer.json":
         tokens = json.loads(path.read_text())["added_tokens"]
         change(path, added_tokens=[*tokens, ADDED[0] | {"id": 600, "special": False}])
     else:
         change(path, moon=600)
-    found = compared(folder, "sentence-embedding", ("the moon", "a moonlight"))
+    found = compared(folder, "sentence-embedding", words)
     assert found.largest <= found.allowed
-    after = library_answers(folder, "sentence-embedding")
+    after = library_answers(folder, "sentence-embedding", words)
     assert not all(np.allclose(a, b, atol=1e-4) for a, b in zip(before, after, strict=True))
