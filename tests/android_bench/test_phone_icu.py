@@ -35,6 +35,7 @@ STRUCTURAL = {
     "codePointAt",
     "isHighSurrogate",
     "isLowSurrogate",
+    "isSurrogate",
     "forDigit",
     "digit",
     "MAX_CODE_POINT",
