@@ -40,9 +40,7 @@ def find_debiasing(data: Path, dev: LabelledPairs, strength: float | None = None
     if strength == 0:
         return Debiasing(None, "length bias: left in, as asked for")
     name = "train" if (data / "train.tsv").is_file() else "dev"
-    pairs, labels = read_split(data, name) if name == "train" else dev
-    if labels.max() > 1:
-        raise DataError(f"{data}/{name}.tsv: has label {labels.max()}; expected 0 and 1")
+    pairs, labels = _read(data, name) if name == "train" else dev
     if strength is None:
         fewest = int(np.bincount(dev.labels, minlength=2).min())
         lacking = f"dev.tsv has {fewest} pairs of a label, {FEWEST} are needed" if fewest < FEWEST else None
@@ -78,13 +76,19 @@ def fit_decision(
     Raises:
         DataError: pairs are missing, damaged, or have other labels than 0 and 1.
     """
-    dev = read_split(data, "dev")
+    dev = _read(data, "dev")
     require_two_classes(dev.labels, f"{data}/dev.tsv")
-    if dev.labels.max() > 1:
-        raise DataError(f"{data}/dev.tsv: has label {dev.labels.max()}; expected 0 and 1")
     debiasing = find_debiasing(data, dev, debias)
     logits = predict_logits(network, tokenizer, dev.pairs)
     offset = isinstance(network, EmbeddingMatcher)
     settings = refit(given, logits, dev, debiasing.prior, offset=offset, equal_recall=equal_recall)
     progress(debiasing.said)
     return settings
+
+
+def _read(data: Path, name: str) -> LabelledPairs:
+    """The pairs of a folder's split; `DataError` where a label is above 1."""
+    found = read_split(data, name)
+    if found.labels.max() > 1:
+        raise DataError(f"{data}/{name}.tsv: has label {found.labels.max()}; expected 0 and 1")
+    return found
