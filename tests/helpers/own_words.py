@@ -1,4 +1,4 @@
-"""An artefact that corrects spelling, opened with a user's own words and without correction: Python's answers."""
+"""An artefact that corrects spelling, opened with own words and without correction: Python's answers."""
 
 import json
 from dataclasses import replace
@@ -20,7 +20,7 @@ PAIRS = [
     ("Straße nach Lern", "lern"),
     ("nothing to correct", "nothing at all"),
 ]
-# What a model is opened with; own words in no order, twice, in sentences, and some that nothing would correct.
+# What a model is opened with: own words in no order, twice, in texts, and some that nothing would correct.
 OPENED = [
     {},
     {"words": ["Celexa", "lern und Tomorow,", "celexa", "H2O", "Straße", "swwim"]},
