@@ -33,8 +33,8 @@ def test_the_snippets_of_the_page_run(browser, tmp_path):
     stored = ["How do I reset my password?", "How old is the Moon?"]
     [hit] = embedder.search("I forgot my password", embedder.index(stored), 1)
     assert [(one["place"], one["text"]) for one in hits] == [(hit.place, hit.text)]
-    own = Matcher.load(artefact, words=["Celebrex", "Celexa"])
-    [expected] = own.score([("the dose of Celexa", "the dose of Celebrex")])
+    own = Matcher.load(artefact, words=["Actos", "Losec"])
+    [expected] = own.score([("the price of actos", "the price of actors")])
     assert found["logged"]["own_words.ts"] == [[[pytest.approx(float(expected), abs=NEAR)]]]
     [best] = matcher.rank("How old is the Moon?", ["What is the Moon's age?", "How far is it?"], top_k=1)
     [[[ranked]]] = found["logged"]["in_worker.ts"]
