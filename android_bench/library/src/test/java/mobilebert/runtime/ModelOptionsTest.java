@@ -118,42 +118,22 @@ public final class ModelOptionsTest {
     says(
         "words: entry 2 is empty; leave it out",
         IllegalArgumentException.class,
-        new ThrowingRunnable() {
-          @Override
-          public void run() {
-            options().words(Arrays.asList("Celexa", "\u2003\n"));
-          }
-        });
+        () -> options().words(Arrays.asList("Celexa", "\u2003\n")));
     final String both = "words: are left as they are by the correction, which spelling(false) turns off";
     says(
         both,
         IllegalArgumentException.class,
-        new ThrowingRunnable() {
-          @Override
-          public void run() {
-            options().words(Collections.singletonList("Celexa")).spelling(false);
-          }
-        });
+        () -> options().words(Collections.singletonList("Celexa")).spelling(false));
     says(
         both,
         IllegalArgumentException.class,
-        new ThrowingRunnable() {
-          @Override
-          public void run() {
-            options().spelling(false).words(Collections.singletonList("Celexa"));
-          }
-        });
+        () -> options().spelling(false).words(Collections.singletonList("Celexa")));
     for (final ModelOptions options :
         new ModelOptions[] {options().spelling(false), options().words(Collections.<String>emptyList())}) {
       says(
           "words, spelling: the artefact corrects no words; leave them out",
           ArtefactException.class,
-          new ThrowingRunnable() {
-            @Override
-            public void run() {
-              Matcher.load(Golden.file("corrects_nothing"), options);
-            }
-          });
+          () -> Matcher.load(Golden.file("corrects_nothing"), options));
     }
   }
 
