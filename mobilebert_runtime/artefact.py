@@ -34,7 +34,7 @@ from mobilebert_runtime.card import (
 )
 from mobilebert_runtime.card_parts import SPELLING_FILE, TOKENIZER_FILE, VOCABULARY_FILE
 from mobilebert_runtime.checked import as_text
-from mobilebert_runtime.errors import ArtefactError, ModelError, OptionError
+from mobilebert_runtime.errors import ArtefactError, DataError, ModelError, OptionError
 from mobilebert_runtime.packing import Encoded, plan
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.texts import as_texts
@@ -103,8 +103,8 @@ class ArtefactModel:
             threads: CPU threads of one inference, 1 to 1024.
             public_key: minisign's, as a file or a line; the artefact must then be signed with it.
             signed_since: a date in ISO format; the signature must not be older.
-            words: texts whose words the artefact's spelling correction leaves as they are: your names of
-                products, medicines or people.
+            words: texts whose words the artefact's spelling correction leaves as they are, in any case: your
+                names of products, medicines or people.
             spelling: correct misspelt words, where the artefact does so.
 
         Raises:
@@ -112,6 +112,7 @@ class ArtefactModel:
                 says, or the artefact is for another task.
             OptionError: the key or the date is not one, or the artefact corrects nothing that `words` or
                 `spelling` could change.
+            DataError: an entry of `words` is no text, or empty.
             ToolError: the runtime the model needs is not installed.
         """
         count = check_threads(threads)
@@ -226,7 +227,7 @@ def load(
 def respelt(
     tokenizer: PairTokenizer, words: Iterable[str] | None, *, spelling: bool
 ) -> tuple[PairTokenizer, str]:
-    """A tokenizer that corrects less, and what it leaves alone, as a text.
+    """A tokenizer that corrects less, and a text that tells what it leaves alone: a word a line, or a hyphen.
 
     Args:
         tokenizer: of an artefact.
@@ -235,15 +236,20 @@ def respelt(
 
     Raises:
         OptionError: it corrects nothing, or nothing is to be corrected although there are `words`.
+        DataError: an entry of `words` is no text, or empty.
     """
     if tokenizer.spelling is None:
         raise OptionError("words, spelling: the artefact corrects no words; leave them out")
     if words is None:
-        return tokenizer.without_spelling(), ""
+        return tokenizer.without_spelling(), "-"
     if not spelling:
         raise OptionError("words: are left as they are by the correction, which spelling=False turns off")
     listed = as_texts(words, 1)
-    return tokenizer.with_spelling(tokenizer.spelling.keeping(listed)), "\n".join(listed)
+    for number, text in enumerate(listed, 1):
+        if not text or text.isspace():
+            raise DataError(f"words: entry {number} is empty; leave it out")
+    corrector = tokenizer.spelling.keeping(listed)
+    return tokenizer.with_spelling(corrector), "".join(f"{word}\n" for word in sorted(corrector.kept))
 
 
 def check_threads(threads: Any) -> int:

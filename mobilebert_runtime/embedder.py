@@ -120,12 +120,15 @@ class Embedder(ArtefactModel):
             UnreadableWarning: a text of the index is another than the query, and the network can't tell.
 
         Raises:
-            ArtefactError: the index was made by another artefact, or does not say by which.
+            ArtefactError: the index was made by another artefact or with other words or spelling, or does not
+                say by which.
         """
         if index.encoder is None:
             raise ArtefactError("the index does not say what made it; build it again with Embedder.index")
         if index.encoder != self.fingerprint:
-            raise ArtefactError("the index was made by another artefact; build it again with this one")
+            raise ArtefactError(
+                "the index was made by another artefact, or with other words or spelling; build it again"
+            )
         text = as_text(query, "query")
         hits = index.nearest(self._embed([text], self._first_of("query"))[0], top_k)
         cosine = index.similarity == SIMILARITIES[0]

@@ -79,7 +79,7 @@ class SpellingCorrector:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._line = {word: line for line, word in enumerate(words, 1)}
-        self._kept: frozenset[str] = frozenset()  # in lower case
+        self.kept: frozenset[str] = frozenset()  # words that stay, in lower case
         # What was looked up: both passes over a pair, and candidates of one query, ask for the same words.
         self._looked_up: dict[str, tuple[_Near, ...]] = {}
 
@@ -112,7 +112,7 @@ class SpellingCorrector:
     def keeping(self, texts: Iterable[str]) -> SpellingCorrector:
         """The same corrector, which leaves the words of some texts as they are, in any case."""
         made = copy(self)
-        made._kept = self._kept.union(*map(_words, texts))
+        made.kept = self.kept.union(*map(_words, texts))
         return made
 
     def corrected(self, text: str) -> str:
@@ -148,7 +148,7 @@ class SpellingCorrector:
         letter = _LETTER.search(text)
         for match in _matches(text):
             lower = match.group().lower()
-            if lower in kept or lower in self._kept:
+            if lower in kept or lower in self.kept:
                 continue
             first = letter is not None and letter.start() == match.start()
             found = self._correction(match.group(), beside, first=first)

@@ -18,7 +18,7 @@ from android_bench.build_app import java, unicode_table
 from android_bench.measuring import worker
 from android_bench.toolchain import tools
 from mobilebert_models import find_directory
-from mobilebert_runtime.card import ArtefactCard, Bucket
+from mobilebert_runtime.card import MATCHING, ArtefactCard, Bucket
 from mobilebert_runtime.card_parts import TokenizerCard
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.length_shift import LengthShift
@@ -27,6 +27,7 @@ from mobilebert_runtime.signature import sign
 from mobilebert_runtime.spelling import SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_runtime.vector_index import Index
+from tests.helpers import own_words, tiny_tasks
 from tests.helpers.minisign_keys import write_keys
 from tests.helpers.phone_tokenizers import write_golden
 from tests.helpers.texts import MINILM, fuzzed_lines
@@ -134,10 +135,18 @@ def write_spelling(folder):
         texts.append(draw.choice(["", "", '"', "(", "-", "🌙", "3 ", "É "]) + text)
     texts += [f"{'🌙 ' * emoji}{'wether ' * 1_000}" for emoji in (0, 1, 7, 2_000)]
     corrector = SpellingCorrector.load(folder / "spelling")
-    write(folder, "spelling.json", [{"text": text, "corrected": corrector.corrected(text)} for text in texts])
+    own = draw.sample(texts, 300)
+    write(folder, "spelling_own.json", [{"text": text} for text in own])
+    keeping = corrector.keeping(own)
+    rows = [
+        {"text": text, "corrected": corrector.corrected(text), "kept": keeping.corrected(text)}
+        for text in texts
+    ]
+    write(folder, "spelling.json", rows)
     pairs = [pair_beside(draw, words, draw.choice(texts)) for _ in range(3_000)]
     pairs += [("🌙 " * 2_000 + "wether " * 1_000, "weather " * 1_000)]
-    write(folder, "spelling_pairs.json", [corrected_pair(corrector, a, b) for a, b in pairs])
+    rows = [corrected_pair(corrector, a, b) | kept_pair(keeping, a, b) for a, b in pairs]
+    write(folder, "spelling_pairs.json", rows)
 
 
 def pair_beside(draw, words, more):
@@ -152,6 +161,12 @@ def corrected_pair(corrector, a, b):
     """The pair and what Python makes of it."""
     first, second = corrector.corrected_pair(a, b)
     return {"a": a, "b": b, "corrected_a": first, "corrected_b": second}
+
+
+def kept_pair(corrector, a, b):
+    """The same by a corrector that leaves own words alone."""
+    first, second = corrector.corrected_pair(a, b)
+    return {"kept_a": first, "kept_b": second}
 
 
 def misspelt(word, draw):
@@ -329,6 +344,8 @@ def golden(tmp_path_factory):
     write(folder, "decisions.json", decision_rows())
     write(folder, "sorted_cards.json", sorted_card_rows())
     write_spelling(folder)
+    write(folder, "own_words.json", own_words.answers(own_words.write_artefact(folder / "own_words")))
+    tiny_tasks.write(folder / "corrects_nothing", MATCHING)
     write_signatures(folder)
     write_indexes(folder)
     return folder

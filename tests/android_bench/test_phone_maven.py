@@ -225,7 +225,7 @@ def test_the_kotlin_of_the_page_compiles_against_it(repository, tmp_path):
     imports += " kotlinx.coroutines.flow.Flow mobilebert.runtime.* mobilebert.sample.downloadArtefact"
     given = "context: Context, typed: Flow<String>, folder: File, show: (Any?) -> Unit"
     found = blocks("docs/android.md", "kotlin")
-    assert len(found) == 4
+    assert len(found) == 5
     functions = [f"suspend fun page{number}({given}) {{\n{lines}}}\n" for number, lines in enumerate(found)]
     page = tmp_path / "Page.kt"
     page.write_text("".join(f"import {name}\n" for name in imports.split()) + "".join(functions))

@@ -8,7 +8,6 @@ import json
 import random
 import shutil
 import string
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,10 @@ import mobilebert_models
 from mobilebert_export.command_line.program import main
 from mobilebert_runtime.artefact import load
 from mobilebert_runtime.card import ArtefactCard
-from mobilebert_runtime.errors import ArtefactError, ModelError, OptionError
+from mobilebert_runtime.errors import ArtefactError, DataError, ModelError, OptionError
 from mobilebert_runtime.spelling import PROTECTED, RARER, SpellingCorrector
 from mobilebert_runtime.tokenizer import PairTokenizer
+from tests.helpers.own_words import add_spelling
 from tests.helpers.tiny_artefacts import onnx_model, write_artefact
 
 WORDS = ["what", "weather", "whether", "moon", "with", "banana", "comet", "paris", "heat", "cold"]
@@ -245,18 +245,6 @@ def test_shipped_matchers_read_a_misspelt_pair_as_the_right_one(name: str) -> No
     assert tokenizer.without_spelling().ids([wrong], 64) != tokenizer.ids([right], 64)
 
 
-def with_spelling(folder: Path) -> ArtefactCard:
-    """Add spelling.txt to an artefact folder and its card."""
-    from mobilebert_export.pipeline.artefact_folder import write_checksums
-
-    card = ArtefactCard.from_json(json.loads((folder / "io.json").read_text()), folder)
-    card = replace(card, tokenizer=replace(card.tokenizer, spelling=True))
-    (folder / "io.json").write_text(json.dumps(card.to_json()))
-    write_words(folder)
-    write_checksums(folder)
-    return card
-
-
 def test_own_words_stay_as_they_are_typed() -> None:
     corrector = CORRECTOR.keeping(["Moom, Comey", "banana"])
     assert corrector.corrected("moom Moom whather comey") == "moom Moom weather comey"
@@ -268,15 +256,21 @@ def test_an_artefact_leaves_own_words_alone_or_corrects_nothing(tmp_path: Path, 
     folder = write_artefact(tmp_path / "artefact", "onnx", onnx_model())
     with pytest.raises(OptionError, match="the artefact corrects no words"):
         load(folder, words=["moom"])
-    with_spelling(folder)
+    add_spelling(folder, WORDS)
     asked = [("moom waht", "what")]
     plain, own, off = load(folder), load(folder, words=["Moom"]), load(folder, spelling=False)
     read = [model.tokenizer.corrected(asked)[0] for model in (plain, own, off)]
     assert read == [("moon what", "what"), ("moom what", "what"), ("moom waht", "what")]
     assert len({model.fingerprint for model in (plain, own, off)}) == 3  # an index of one is not another's
     assert load(folder, words=["Moom"]).fingerprint == own.fingerprint
+    assert load(folder, words=[]).fingerprint != off.fingerprint  # the one corrects, the other does not
+    first, second = (load(folder, words=some) for some in (["Moom", "Comey"], ["comey moom", "H2O"]))
+    assert first.fingerprint == second.fingerprint  # which leave the same words alone
     with pytest.raises(OptionError, match="which spelling=False turns off"):
         load(folder, words=["moom"], spelling=False)
+    for empty in ("", " \u2003"):
+        with pytest.raises(DataError, match="words: entry 2 is empty; leave it out"):
+            load(folder, words=["moom", empty])
     words = tmp_path / "words.txt"
     words.write_text("Moom\nComey\n")
     match = ["match", "moom waht", "what", "--artefact", str(folder)]
@@ -301,7 +295,7 @@ def test_an_artefact_leaves_own_words_alone_or_corrects_nothing(tmp_path: Path, 
 def test_an_artefact_answers_a_misspelt_pair_as_the_right_one(tmp_path: Path) -> None:
     folder = write_artefact(tmp_path / "artefact", "onnx", onnx_model())
     before = load(folder).score([("moon", "what"), ("moom", "waht")])  # type: ignore[attr-defined]
-    card = with_spelling(folder)
+    card = add_spelling(folder, WORDS)
     assert json.loads((folder / "io.json").read_text())["tokenizer"]["spelling"] == "spelling.txt"
     assert ArtefactCard.from_json(card.to_json(), folder) == card
     after = load(folder).score([("moon", "what"), ("moom", "waht")])  # type: ignore[attr-defined]
@@ -322,7 +316,7 @@ def test_an_artefact_answers_a_misspelt_pair_as_the_right_one(tmp_path: Path) ->
 def test_cards_that_contradict_themselves_are_refused(
     change: dict[str, object], message: str, tmp_path: Path
 ) -> None:
-    values = with_spelling(write_artefact(tmp_path / "artefact", "onnx", onnx_model())).to_json()
+    values = add_spelling(write_artefact(tmp_path / "artefact", "onnx", onnx_model()), WORDS).to_json()
     values["tokenizer"] |= change
     with pytest.raises(ArtefactError, match=message):
         ArtefactCard.from_json(values, Path("io.json"))

@@ -37,7 +37,8 @@ class WebReader:
         self.patience = patience
         self.process = None
 
-    def read(self, folder, pairs=SCORED):
+    def read(self, folder, pairs=SCORED, options=None):
+        """The verdict on a folder; `options` of `load` where the program is node."""
         if self.process is None:
             self.process = subprocess.Popen(
                 ["node", *self.program],
@@ -48,7 +49,9 @@ class WebReader:
                 cwd=WEB,
             )
         artefact = folder.name if self.where == "chromium" else str(folder)
-        self.process.stdin.write(json.dumps({"artefact": artefact, "pairs": pairs}) + "\n")
+        self.process.stdin.write(
+            json.dumps({"artefact": artefact, "pairs": pairs, "options": options or {}}) + "\n"
+        )
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], self.patience)
         line = self.process.stdout.readline() if ready else ""

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from mobilebert_runtime import Embedder, Matcher
-from mobilebert_runtime.card import MATCHING
-from mobilebert_runtime.card_parts import Embedding
-from tests.helpers import tiny_tasks
+from tests.helpers import own_words
 from tests.helpers.documented_commands import blocks
 
 pytestmark = pytest.mark.timeout(600)
@@ -18,11 +16,10 @@ NEAR = 0.02
 
 def test_the_snippets_of_the_page_run(browser, tmp_path):
     given = os.environ.get("MOBILEBERT_TFLITE")
-    tiny = tiny_tasks.write(tmp_path / "tiny", MATCHING, embedding=Embedding(24, False))
-    artefact = Path(given) if given else tiny
+    artefact = Path(given) if given else own_words.write_artefact(tmp_path / "tiny")
     folder = tmp_path / "page"
     folder.mkdir()
-    for name, text in zip(["main", "in_worker"], blocks("docs/web.md", "ts"), strict=True):
+    for name, text in zip(["main", "own_words", "in_worker"], blocks("docs/web.md", "ts"), strict=True):
         (folder / f"{name}.ts").write_text(text, encoding="utf-8")
 
     found = browser("test/docs_page.mjs", folder, artefact)
@@ -36,6 +33,9 @@ def test_the_snippets_of_the_page_run(browser, tmp_path):
     stored = ["How do I reset my password?", "How old is the Moon?"]
     [hit] = embedder.search("I forgot my password", embedder.index(stored), 1)
     assert [(one["place"], one["text"]) for one in hits] == [(hit.place, hit.text)]
+    own = Matcher.load(artefact, words=["Actos", "Losec"])
+    [expected] = own.score([("the price of actos", "the price of actors")])
+    assert found["logged"]["own_words.ts"] == [[[pytest.approx(float(expected), abs=NEAR)]]]
     [best] = matcher.rank("How old is the Moon?", ["What is the Moon's age?", "How far is it?"], top_k=1)
     [[[ranked]]] = found["logged"]["in_worker.ts"]
     assert (ranked["place"], ranked["text"]) == (best.place, best.text)

@@ -44,7 +44,7 @@ export class Embedder extends ArtefactModel {
   async search(query: string, index: Index, topK = 10): Promise<Hit[]> {
     if (index.encoder === null) throw new ArtefactError("the index does not say what made it; build it again with Embedder.index");
     if (index.encoder !== this.fingerprint) {
-      throw new ArtefactError("the index was made by another artefact; build it again with this one");
+      throw new ArtefactError("the index was made by another artefact, or with other words or spelling; build it again");
     }
     const [vector] = await this.embed([query]);
     return index.nearest(vector as Float32Array, topK);

@@ -125,7 +125,8 @@ export async function readChecked(
   return { files, sums: listed };
 }
 
-async function digest(folder: Folder, bytes: Uint8Array): Promise<string> {
+/** SHA-256 of bytes in hexadecimal, by the folder's own means where it has some. */
+export async function digest(folder: Folder, bytes: Uint8Array): Promise<string> {
   return folder.sha256?.(bytes) ?? sha256(bytes);
 }
 

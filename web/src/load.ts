@@ -3,11 +3,12 @@
 import type { Card } from "./card.js";
 import { Embedder } from "./embedder.js";
 import { ArtefactError, DataError } from "./errors.js";
-import { readArtefact, type Folder, type Progress } from "./folder.js";
+import { digest, readArtefact, type Folder, type Progress } from "./folder.js";
 import { Matcher } from "./matcher.js";
 import type { ArtefactModel, Opened } from "./model.js";
 import type { Network } from "./network.js";
 import { TextClassifier } from "./text_classifier.js";
+import { checkTexts, isBlank } from "./texts.js";
 import { PairTokenizer } from "./tokenizer.js";
 
 const MOST_THREADS = 1024;
@@ -19,6 +20,10 @@ export interface LoadOptions {
   accelerator?: "wasm" | "webgpu";
   /** Folder of the runtimes' WebAssembly files: by default "wasm/" beside the page; in Node, node_modules. */
   wasm?: string;
+  /** Texts whose words the artefact's spelling correction leaves as they are, in any case: your names of products or people. */
+  words?: readonly string[];
+  /** Correct misspelt words, where the artefact does so; true unless given. */
+  spelling?: boolean;
   /** Called while files are read. */
   onProgress?: Progress;
 }
@@ -37,9 +42,23 @@ export async function open(folder: Folder, options: LoadOptions, openNetwork: Op
   const { card, files, fingerprint } = await readArtefact(folder, options.onProgress);
   const Class = CLASSES.find((one) => one.reads(card));
   if (!Class) throw new ArtefactError(`${folder.name}: is for ${card.task}, which this package does not do; run it in Python or on Android`);
-  const tokenizer = PairTokenizer.read(card, files, folder.name);
+  const [tokenizer, said] = respelt(PairTokenizer.read(card, files, folder.name), options);
   const where = `${folder.name}/${card.modelFile}`;
   const network = await openNetwork(where, files.get(card.modelFile) as Uint8Array, card, { ...options, threads });
-  const opened: Opened = { card, tokenizer, network, fingerprint };
+  const told = said === null ? fingerprint : await digest(folder, new TextEncoder().encode(`${fingerprint}\n${said}`));
+  const opened: Opened = { card, tokenizer, network, fingerprint: told };
   return new Class(opened);
+}
+
+/** The tokenizer as the options have it, and as in Python what it does not correct: a word a line, a hyphen, null of no option. */
+function respelt(tokenizer: PairTokenizer, { words, spelling = true }: LoadOptions): [PairTokenizer, string | null] {
+  if (words === undefined && spelling) return [tokenizer, null];
+  if (!tokenizer.corrector) throw new DataError("words, spelling: the artefact corrects no words; leave them out");
+  if (words === undefined) return [tokenizer.withCorrector(null), "-"];
+  if (!spelling) throw new DataError("words: are left as they are by the correction, which spelling: false turns off");
+  checkTexts(words, 1);
+  const blank = words.findIndex(isBlank);
+  if (blank >= 0) throw new DataError(`words: entry ${blank + 1} is empty; leave it out`);
+  const corrector = tokenizer.corrector.keeping(words);
+  return [tokenizer.withCorrector(corrector), [...corrector.own].sort().map((word) => `${word}\n`).join("")];
 }

@@ -46,12 +46,25 @@ type Near = readonly [product: number, line: number, word: string];
 const NOTHING: ReadonlySet<string> = new Set();
 
 export class SpellingCorrector {
-  private readonly lines: Map<string, number>;
   private readonly lookedUp = new Map<string, readonly Near[]>();
 
+  /**
+   * @param lines lower-case words of a to z, each with its line in a list whose most frequent words come first
+   * @param own lower-case words that stay
+   */
+  private constructor(
+    private readonly lines: ReadonlyMap<string, number>,
+    readonly own: ReadonlySet<string>,
+  ) {}
+
   /** @param words lower-case words of a to z, the most frequent first */
-  constructor(words: readonly string[]) {
-    this.lines = new Map(words.map((word, line) => [word, line + 1]));
+  static of(words: readonly string[]): SpellingCorrector {
+    return new SpellingCorrector(new Map(words.map((word, line) => [word, line + 1])), NOTHING);
+  }
+
+  /** The same corrector, which leaves the words of some texts as they are, in any case. */
+  keeping(texts: readonly string[]): SpellingCorrector {
+    return new SpellingCorrector(this.lines, new Set(texts.flatMap((text) => [...wordsOf(text)])));
   }
 
   /** The text with its misspelt words replaced, in lower case. */
@@ -72,7 +85,8 @@ export class SpellingCorrector {
     let done = 0;
     const letter = text.search(/[A-Za-z]/);
     for (const { word, start } of matches(text)) {
-      const found = kept.has(word.toLowerCase()) ? undefined : this.correction(word, beside, start === letter);
+      const lower = word.toLowerCase();
+      const found = kept.has(lower) || this.own.has(lower) ? undefined : this.correction(word, beside, start === letter);
       if (found === undefined) continue;
       parts.push(text.slice(done, start), found);
       done = start + word.length;
@@ -132,7 +146,7 @@ export function readSpelling(files: ReadonlyMap<string, Uint8Array>, folder: str
     const which = wrong >= 0 ? `line ${wrong + 1} is ${describe(lines[wrong])}` : "a word is there twice";
     throw new ArtefactError(`${where}: ${which}; expected other words of ${SHORTEST} to ${LONGEST} letters a to z`);
   }
-  return new SpellingCorrector(lines);
+  return SpellingCorrector.of(lines);
 }
 
 /** The words of a text that are looked at, each with its place in UTF-16 units. */

@@ -27,10 +27,15 @@ export function checkTexts(given: unknown, texts: 1 | 2): void {
 /** Refuses a pair with a text of nothing but white space: no score says anything of it. */
 export function refuseEmpty(pairs: readonly (readonly string[])[]): void {
   pairs.forEach((pair, number) => {
-    const which = pair.findIndex((text) => BLANK.test(text));
+    const which = pair.findIndex(isBlank);
     if (which < 0) return;
     throw new DataError(`entry ${number + 1}: its ${which ? "second" : "first"} text is empty; leave the pair out`);
   });
+}
+
+/** Is a text nothing but white space? */
+export function isBlank(text: string): boolean {
+  return BLANK.test(text);
 }
 
 /** Are two texts one and the same but for case, accents, white space and characters that show nothing? */

@@ -22,7 +22,7 @@ export class PairTokenizer {
     private readonly single: TemplateIds,
     private readonly pair: TemplateIds | null,
     readonly padId: number,
-    private readonly corrector: SpellingCorrector | null,
+    readonly corrector: SpellingCorrector | null,
     private readonly sortTexts: boolean,
     /** May a text be cut before a border, as a WordPiece's may? */
     private readonly cuts: boolean,
@@ -48,6 +48,11 @@ export class PairTokenizer {
     const library = openLibrary(file, wordpiece, said.lowercase);
     if (wordpiece) useTable(library, said.lowercase as boolean);
     return new PairTokenizer(library, single, pair, said.padId, corrector, said.sortTexts, wordpiece);
+  }
+
+  /** The same tokenizer with another correction of texts, or none. */
+  withCorrector(corrector: SpellingCorrector | null): PairTokenizer {
+    return new PairTokenizer(this.library, this.single, this.pair, this.padId, corrector, this.sortTexts, this.cuts);
   }
 
   /** Token ids and types of each pair or single text, at most `most` tokens, unpadded. */

@@ -97,7 +97,7 @@ public final class EmbeddingIndex {
     if (encoder != null && fingerprint != null && !encoder.equals(fingerprint)) {
       throw new IllegalArgumentException(
           "the index has vectors of another artefact (" + encoder + ", this one is " + fingerprint
-              + "); build it again with this one");
+              + "); build it again with this one and these options");
     }
   }
 

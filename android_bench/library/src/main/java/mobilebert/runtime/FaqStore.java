@@ -55,7 +55,8 @@ public final class FaqStore implements AutoCloseable {
 
   /**
    * Opens an artefact folder of the app's assets, which must have vectors, and the questions that were saved by a name.
-   * Questions that another artefact's vectors were made for are read by this one: an inference each.
+   * Questions whose vectors another artefact made, or this one with other words or spelling, are read again: an inference
+   * each.
    *
    * @param name of a folder among the app's files that are not backed up
    */
@@ -145,7 +146,7 @@ public final class FaqStore implements AutoCloseable {
       if (!encoder.equals(maker)) {
         throw new IOException(
             folder.getName() + " has vectors of another artefact (" + maker + ", this one is " + encoder
-                + "); build it again with this one");
+                + "); build it again with this one and these options");
       }
       EmbeddingIndex found = EmbeddingIndex.read(folder);
       for (int i = 0; i < found.size(); i++) {

@@ -75,8 +75,12 @@ public abstract class Model implements AutoCloseable {
           kept == null
               ? TextEncoder.read(folder, card)
               : TextEncoder.read(folder, card, kept, Checksums.fingerprint(hashes, TextEncoder.FILES));
-      Network network = options.backend().open(folder, card, options.threads());
       String fingerprint = Checksums.fingerprint(hashes, card.modelFile, "io.json", "spelling.txt", "tokenizer.json");
+      if (options.respells()) {
+        encoder = encoder.respelt(card.tokenizer, options.words());
+        fingerprint = Checksums.sha256(fingerprint + "\n" + options.respelling());
+      }
+      Network network = options.backend().open(folder, card, options.threads());
       return new Parts(card, encoder, network, fingerprint);
     }
 

@@ -50,13 +50,26 @@ final class SpellingCorrector {
 
   private final WordList words;
 
+  /** Lower-case words that stay. */
+  private final Set<String> own;
+
   /** The corrector of a folder's spelling.txt. */
   static SpellingCorrector read(File folder) throws IOException {
     return new SpellingCorrector(WordList.read(folder));
   }
 
   SpellingCorrector(WordList words) {
+    this(words, NONE);
+  }
+
+  private SpellingCorrector(WordList words, Set<String> own) {
     this.words = words;
+    this.own = own;
+  }
+
+  /** The same corrector, which leaves some lower-case words as they are, in any case. */
+  SpellingCorrector keeping(Set<String> some) {
+    return new SpellingCorrector(words, some);
   }
 
   /** The text with its unknown and rare words that are at one edit of a frequent one replaced by it. */
@@ -76,8 +89,8 @@ final class SpellingCorrector {
     return new String[] {corrected(a, besideA, inB), corrected(b, besideB, inA)};
   }
 
-  /** Lower-case words of a text. */
-  private static Set<String> words(String text) {
+  /** Lower-case words of a text, sorted. */
+  static Set<String> words(String text) {
     Set<String> found = new TreeSet<String>();
     int read = end(text);
     Matcher each = words(text, read);
@@ -105,10 +118,9 @@ final class SpellingCorrector {
     int done = 0;
     Matcher each = words(text, read);
     while (each.find() && each.start() < read) {
-      String found =
-          kept.contains(each.group().toLowerCase(Locale.ROOT))
-              ? null
-              : correction(each.group(), beside, each.start() == first);
+      String lower = each.group().toLowerCase(Locale.ROOT);
+      boolean stays = kept.contains(lower) || own.contains(lower);
+      String found = stays ? null : correction(each.group(), beside, each.start() == first);
       if (found != null) {
         out.append(text, done, each.start()).append(found);
         done = each.end();

@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * One text or two as the network reads them: with the template's special tokens, the longer text cut first, padded to a
@@ -89,6 +90,18 @@ public final class TextEncoder {
       throw file.fault("its template is not that of io.json");
     }
     return encoder;
+  }
+
+  /**
+   * The same encoder of the same card, which corrects less; throws where it corrects nothing.
+   *
+   * @param own lower-case words that are not corrected; null where none are
+   */
+  TextEncoder respelt(TokenizerCard card, Set<String> own) throws IOException {
+    if (spelling == null) {
+      throw new IOException("words, spelling: the artefact corrects no words; leave them out");
+    }
+    return new TextEncoder(tokenizer, card, own == null ? null : spelling.keeping(own));
   }
 
   private static WordList words(File folder, ArtefactCard card) throws IOException {

@@ -8,8 +8,10 @@ import static org.junit.Assert.fail;
 import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
@@ -31,18 +33,33 @@ public final class SpellingCorrectorTest {
 
   private static void compareTexts(SpellingCorrector corrector) throws Exception {
     List<Map<String, Object>> rows = Golden.rows("spelling.json");
+    SpellingCorrector keeping = corrector.keeping(ownWords());
     int changed = 0;
+    int kept = 0;
     for (Map<String, Object> row : rows) {
       String text = (String) row.get("text");
       assertEquals(text, row.get("corrected"), corrector.corrected(text));
+      assertEquals(text, row.get("kept"), keeping.corrected(text));
       changed += text.equals(row.get("corrected")) ? 0 : 1;
+      kept += row.get("kept").equals(row.get("corrected")) ? 0 : 1;
     }
     assertTrue("too few: " + changed + " of " + rows.size(), changed > 500 && changed < rows.size());
+    assertTrue("too few: " + kept + " of " + changed, kept > 100 && kept < changed);
+  }
+
+  /** Words of texts that Python was given too. */
+  private static Set<String> ownWords() throws Exception {
+    Set<String> found = new HashSet<String>();
+    for (Map<String, Object> row : Golden.rows("spelling_own.json")) {
+      found.addAll(SpellingCorrector.words((String) row.get("text")));
+    }
+    return found;
   }
 
   @Test
   public void pairsAreCorrectedAsByPython() throws Exception {
     SpellingCorrector corrector = SpellingCorrector.read(Golden.file("spelling"));
+    SpellingCorrector keeping = corrector.keeping(ownWords());
     int helped = 0;
     for (Map<String, Object> row : Golden.rows("spelling_pairs.json")) {
       String a = (String) row.get("a");
@@ -50,6 +67,9 @@ public final class SpellingCorrectorTest {
       String[] found = corrector.correctedPair(a, b);
       assertEquals(a + " | " + b, row.get("corrected_a"), found[0]);
       assertEquals(a + " | " + b, row.get("corrected_b"), found[1]);
+      String[] kept = keeping.correctedPair(a, b);
+      assertEquals(a + " | " + b, row.get("kept_a"), kept[0]);
+      assertEquals(a + " | " + b, row.get("kept_b"), kept[1]);
       helped += found[0].equals(corrector.corrected(a)) ? 0 : 1;
     }
     assertTrue("too few: " + helped, helped > 300);

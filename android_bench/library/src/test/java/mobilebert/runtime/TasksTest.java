@@ -15,7 +15,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.Test;
-import org.junit.function.ThrowingRunnable;
 
 /**
  * Promise: every task's answers to fuzzed inputs are Python's, from one thread or eight on one object.
@@ -39,16 +38,11 @@ public final class TasksTest {
   public void matchersScoreAsPython() throws Exception {
     for (String name : new String[] {"matching", "matching-one-logit", "regression"}) {
       try (final Matcher matcher = Matcher.load(Golden.file(name), options())) {
-        check(
-            name,
-            new Check() {
-              @Override
-              public void row(Map<String, Object> row) {
-                Matcher.Answer got = matcher.match((String) row.get("a"), (String) row.get("b"));
-                near(Golden.doubles(row.get("scores"))[0], got.score);
-                assertEquals(row.get("label"), got.label);
-              }
-            });
+        check(name, row -> {
+          Matcher.Answer got = matcher.match((String) row.get("a"), (String) row.get("b"));
+          near(Golden.doubles(row.get("scores"))[0], got.score);
+          assertEquals(row.get("label"), got.label);
+        });
         String a = "one";
         assertEquals(matcher.scoreBothWays(a, "two"), matcher.scoreBothWays("two", a), 0);
       }
@@ -69,18 +63,13 @@ public final class TasksTest {
   public void classifiersScoreAsPython() throws Exception {
     for (String name : new String[] {"classes", "classes-of-pairs", "classes-cut-left", "pairs-cut-left"}) {
       try (final TextClassifier classifier = TextClassifier.load(Golden.file(name), options())) {
-        check(
-            name,
-            new Check() {
-              @Override
-              public void row(Map<String, Object> row) {
-                double[] expected = Golden.doubles(row.get("scores"));
-                List<LabelScore> got = classifier.scores((String) row.get("a"), (String) row.get("b"));
-                for (int i = 0; i < expected.length; i++) {
-                  near(expected[i], got.get(i).score);
-                }
-              }
-            });
+        check(name, row -> {
+          double[] expected = Golden.doubles(row.get("scores"));
+          List<LabelScore> got = classifier.scores((String) row.get("a"), (String) row.get("b"));
+          for (int i = 0; i < expected.length; i++) {
+            near(expected[i], got.get(i).score);
+          }
+        });
       }
     }
   }
@@ -89,15 +78,10 @@ public final class TasksTest {
   public void namesAreFoundAsInPython() throws Exception {
     for (String name : new String[] {"names", "names-bpe"}) {
       try (final TokenClassifier tagger = TokenClassifier.load(Golden.file(name), options())) {
-        check(
-            name,
-            new Check() {
-              @Override
-              public void row(Map<String, Object> row) {
-                same((List<?>) row.get("tags"), tagger.tag((String) row.get("a")));
-                same((List<?>) row.get("entities"), tagger.entities((String) row.get("a")));
-              }
-            });
+        check(name, row -> {
+          same((List<?>) row.get("tags"), tagger.tag((String) row.get("a")));
+          same((List<?>) row.get("entities"), tagger.entities((String) row.get("a")));
+        });
       }
     }
   }
@@ -106,14 +90,7 @@ public final class TasksTest {
   public void questionsAreAnsweredAsInPython() throws Exception {
     for (String name : new String[] {"answers", "answers-bpe"}) {
       try (final QuestionAnswerer reader = QuestionAnswerer.load(Golden.file(name), options())) {
-        check(
-            name,
-            new Check() {
-              @Override
-              public void row(Map<String, Object> row) {
-                compareAnswers(reader, row);
-              }
-            });
+        check(name, row -> compareAnswers(reader, row));
       }
     }
   }
@@ -122,20 +99,15 @@ public final class TasksTest {
   public void vectorsArePythonsBitForBit() throws Exception {
     for (String name : new String[] {"vectors", "vectors-prompts"}) {
       try (final Embedder embedder = Embedder.load(Golden.file(name), options())) {
-        check(
-            name,
-            new Check() {
-              @Override
-              public void row(Map<String, Object> row) {
-                String text = (String) row.get("a");
-                exact(row.get("vector"), embedder.embed(text));
-                if (!embedder.prompts().isEmpty()) {
-                  exact(row.get("query"), embedder.embedQuery(text));
-                  exact(row.get("document"), embedder.embedDocument(text));
-                  exact(row.get("named"), embedder.embed(text, "passage"));
-                }
-              }
-            });
+        check(name, row -> {
+          String text = (String) row.get("a");
+          exact(row.get("vector"), embedder.embed(text));
+          if (!embedder.prompts().isEmpty()) {
+            exact(row.get("query"), embedder.embedQuery(text));
+            exact(row.get("document"), embedder.embedDocument(text));
+            exact(row.get("named"), embedder.embed(text, "passage"));
+          }
+        });
       }
     }
     try (Embedder second = Embedder.load(Golden.file("matching-one-logit"), options())) {
@@ -157,27 +129,12 @@ public final class TasksTest {
 
   @Test
   public void anArtefactForAnotherTaskOrAClosedModelIsRefused() {
-    Throwable other =
-        assertThrows(
-            ArtefactException.class,
-            new ThrowingRunnable() {
-              @Override
-              public void run() {
-                Matcher.load(Golden.file("vectors"), options());
-              }
-            });
+    Throwable other = assertThrows(ArtefactException.class, () -> Matcher.load(Golden.file("vectors"), options()));
     assertTrue(other.getMessage(), other.getMessage().contains("sentence-embedding"));
     final Matcher closed = Matcher.load(Golden.file("matching"), options());
     closed.close();
     closed.close();
-    assertThrows(
-        IllegalStateException.class,
-        new ThrowingRunnable() {
-          @Override
-          public void run() {
-            closed.score("a", "b");
-          }
-        });
+    assertThrows(IllegalStateException.class, () -> closed.score("a", "b"));
   }
 
   @Test
@@ -187,12 +144,7 @@ public final class TasksTest {
     try (final Matcher matcher = Matcher.load(Golden.file("matching"), options())) {
       assertThrows(
           CancellationException.class,
-          new ThrowingRunnable() {
-            @Override
-            public void run() {
-              matcher.rank("query", java.util.Arrays.asList("one", "other"), 1, cancellation);
-            }
-          });
+          () -> matcher.rank("query", java.util.Arrays.asList("one", "other"), 1, cancellation));
     }
   }
 
@@ -205,12 +157,7 @@ public final class TasksTest {
     if (expected == null) {
       assertThrows(
           IllegalArgumentException.class,
-          new ThrowingRunnable() {
-            @Override
-            public void run() {
-              reader.answers(question, context, most, QuestionAnswerer.LONGEST_ANSWER, none, null);
-            }
-          });
+          () -> reader.answers(question, context, most, QuestionAnswerer.LONGEST_ANSWER, none, null));
       return;
     }
     List<QuestionAnswerer.Answer> got =
@@ -261,16 +208,12 @@ public final class TasksTest {
     List<Callable<Void>> work = new ArrayList<Callable<Void>>();
     for (int thread = 0; thread < THREADS; thread++) {
       final int first = thread * 97;
-      work.add(
-          new Callable<Void>() {
-            @Override
-            public Void call() {
-              for (int i = 0; i < rows.size(); i += THREADS) {
-                check(rows.get((first + i) % rows.size()), check);
-              }
-              return null;
-            }
-          });
+      work.add(() -> {
+        for (int i = 0; i < rows.size(); i += THREADS) {
+          check(rows.get((first + i) % rows.size()), check);
+        }
+        return null;
+      });
     }
     for (Future<Void> done : pool.invokeAll(work)) {
       done.get();
@@ -298,16 +241,11 @@ public final class TasksTest {
     final FaqIndex near = new FaqIndex(embedder, null, index);
     final FaqIndex ranked = new FaqIndex(embedder, matcher, index);
     for (Map<String, Object> row : Golden.rows(name)) {
-      check(
-          row,
-          new Check() {
-            @Override
-            public void row(Map<String, Object> row) {
-              String query = (String) row.get("query");
-              compareHits((List<?>) row.get("near"), near.ask(query, 10, 10, null), 1e-6);
-              compareHits((List<?>) row.get("ranked"), ranked.ask(query, 10, 3, null), 1e-7);
-            }
-          });
+      check(row, one -> {
+        String query = (String) one.get("query");
+        compareHits((List<?>) one.get("near"), near.ask(query, 10, 10, null), 1e-6);
+        compareHits((List<?>) one.get("ranked"), ranked.ask(query, 10, 3, null), 1e-7);
+      });
     }
   }
 
