@@ -39,7 +39,6 @@ from recipes.general_matchers.numerics import fast_products, generator
 from recipes.general_matchers.stages import note
 from recipes.general_matchers.teachers import MAX_LENGTH, MPNET_SHA256, Encode, load_minilm, load_mpnet
 from recipes.general_matchers.trunk import (
-    embed,
     fit_target_map,
     sentence_vectors,
     transfer_loss,
@@ -48,7 +47,7 @@ from recipes.general_matchers.trunk import (
 from recipes.matcher_open_m.near import neighbours
 from recipes.matcher_open_m.pool import SHARD, Pool, pool_texts, write_pool
 from recipes.matcher_open_m.start import warm_start
-from recipes.matcher_open_m.watch import agreement, free_figures
+from recipes.matcher_open_m.watch import agreement, embedder, free_figures
 from studies.common.script import console, run
 
 HELD = 2048  # first texts of the pool, which are not trained on
@@ -328,17 +327,6 @@ class Training:
     def _note(self, **values: Any) -> None:
         known = {"step": self.step, "seconds": round(self.used, 1), "texts": self.seen}
         note(self.out, console().print, **(known | values))
-
-
-def embedder(encoder: Encoder, tokenizer: PairTokenizer) -> Callable[[Any], np.ndarray]:
-    """Texts → unit vectors (N, H), question marks not read, as a matcher reads them."""
-
-    def found(texts: Any) -> np.ndarray:
-        read = [text.replace("?", "").strip() or text for text in texts]
-        with fast_products():
-            return embed(encoder, tokenizer, read)
-
-    return found
 
 
 def rate_factor(step: int, used: float, budget: float) -> float:

@@ -1,6 +1,8 @@
 """Figures to watch the training by: on data that is free for choices, and on texts not trained on.
 
-None of QQP, MRPC, STS-B and Twitter-URL is read, in any split.
+None of QQP, MRPC, STS-B and Twitter-URL is read, in any split. Those of finished models, on free data:
+
+    python -m recipes.matcher_open_m.watch RUN/trunk minilm matcher-open-s
 """
 
 from __future__ import annotations
@@ -8,15 +10,49 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+import torch
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
+from typer import Argument, Option
 
+from mobilebert_models import find_directory, load_pretrained
+from mobilebert_models.networks.layers import Encoder, encoder_of
+from mobilebert_runtime.tokenizer import PairTokenizer
+from recipes.general_matchers.numerics import fast_products
 from recipes.general_matchers.texts import held_out_intents, rows
+from recipes.general_matchers.trunk import embed
+from studies.common.script import console, run
 
 STORED = 5  # texts of each intent
 Embed = Callable[[Sequence[str]], np.ndarray]
+
+
+def main(
+    models: Annotated[list[str], Argument(help="Trunks or matchers, by name or directory.")],
+    shared: Annotated[Path, Option(help="Folder with data/.")] = Path("../shared"),
+    threads: Annotated[int, Option(min=1)] = 1,
+) -> None:
+    """Print the figures of each on free data."""
+    torch.set_num_threads(threads)
+    for model in models:
+        folder = find_directory(model)
+        encoder = encoder_of(load_pretrained(folder)).eval()
+        tokenizer = PairTokenizer.load(folder).without_spelling()
+        console().print(f"{model}: {free_figures(embedder(encoder, tokenizer), shared / 'data')}")
+
+
+def embedder(encoder: Encoder, tokenizer: PairTokenizer) -> Callable[[Any], np.ndarray]:
+    """Texts → unit vectors (N, H), question marks not read, as a matcher reads them."""
+
+    def found(texts: Any) -> np.ndarray:
+        read = [text.replace("?", "").strip() or text for text in texts]
+        with fast_products():
+            return embed(encoder, tokenizer, read)
+
+    return found
 
 
 @cache
@@ -83,3 +119,7 @@ def agreement(ours: np.ndarray, target: np.ndarray, similarity: np.ndarray) -> d
         "held_cosine": round(float((ours * target).sum(1).mean()), 4),
         "held_order": round(float(spearmanr(cosines, similarity[left, right]).statistic), 4),
     }
+
+
+if __name__ == "__main__":
+    run(main)
