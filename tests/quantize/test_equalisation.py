@@ -37,7 +37,7 @@ def test_equalisation_is_an_identity_in_float64(name, special):
         assert relative_difference(outputs_of(model, encoded()), outputs_of(unfolded, encoded())) < 1e-10
 
 
-@pytest.mark.parametrize("kind", ["mpnet", "modernbert"])
+@pytest.mark.parametrize("kind", ["mpnet", "modernbert", "deberta-v2"])
 def test_positions_in_the_scores_stay_what_they_are(kind, tmp_path):
     """Keys whose scores hang on places too can be neither centred nor scaled by channels."""
     published(kind, "ForSequenceClassification", seed=2).save_pretrained(tmp_path)

@@ -55,6 +55,7 @@ _FAMILIES = {
     "electra": "Electra",
     "mpnet": "MPNet",
     "modernbert": "ModernBert",
+    "deberta-v2": "DebertaV2",
 }
 _HEADS: dict[type[nn.Module], str] = {
     PairClassifier: "ForSequenceClassification",
@@ -140,7 +141,7 @@ def _check_sizes(directory: Path, config: EncoderConfig, tensors: dict[str, Tens
     """Refuse sizes that no tensor of the file has, before a network of them fills the memory."""
     largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
     wanted = {name: getattr(config, name) for name in _SIZES}
-    if config.model_type == "modernbert":  # whose positions are no table
+    if config.model_type in ("modernbert", "deberta-v2"):  # whose positions are no table
         del wanted["max_position_embeddings"]
     if config.kronecker:  # its factors are smaller than what they make
         wanted, largest = {}, len(tensors)
