@@ -3,6 +3,7 @@
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 from mobilebert_models import EncoderConfig, load_pretrained, save_pretrained
 from mobilebert_models.networks.deberta import vector_of
@@ -145,6 +146,18 @@ def test_every_kind_of_deberta_is_the_librarys(options, tmp_path):
     save_pretrained(ours, tmp_path / "ours")
     again = type(theirs).from_pretrained(tmp_path / "ours").eval()
     assert relative_difference(theirs_of(again, batch, "ForSequenceClassification"), expected) < 1e-6
+
+
+def test_absolute_positions_in_the_file_of_a_deberta_are_left_as_the_library_leaves_them(tmp_path):
+    theirs = published("deberta-v2", "ForSequenceClassification", seed=7)
+    theirs.save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors["deberta.embeddings.position_embeddings.weight"] = torch.ones(40, 32)
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    batch = padded_batch(theirs.config, seed=8)
+    again = type(theirs).from_pretrained(tmp_path).eval()
+    expected = theirs_of(again, batch, "ForSequenceClassification")
+    assert relative_difference(ours_of(load_pretrained(tmp_path), batch), expected) < 1e-5
 
 
 def test_the_distances_of_a_deberta_fall_into_the_librarys_buckets():

@@ -33,9 +33,11 @@ from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, CONFIG_FILES, read_s
 ADDED_TOKENS_FILE = "added_tokens.json"
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
 # Weights of the file that a network may leave: a pooler that its head does not read, places and types of
-# tokens in order, and the output table of a pretraining head, which is its word embeddings.
+# tokens in order, absolute positions of a DeBERTa without them, and the output table of a pretraining head,
+# which is its word embeddings.
 _SPARE = re.compile(
-    r"(encoder\.)?(pooler\.dense\.(weight|bias)|embeddings\.(position_ids|token_type_ids))"
+    r"(encoder\.)?(pooler\.dense\.(weight|bias)"
+    r"|embeddings\.(position_ids|token_type_ids|position_embeddings\.weight))"
     r"|cls\.predictions\.decoder\.(weight|bias)"
 )
 _COUNTS = ("num_hidden_layers", "num_feedforward_networks")
