@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -22,9 +23,10 @@ MODEL_TYPES = (
     "electra",
     "mpnet",
     "modernbert",
+    "deberta-v2",
 )
 _SHARES = ("layer_norm_eps", "initializer_range", "hidden_dropout_prob", "attention_probs_dropout_prob")
-_MAY_BE_ZERO = ("type_vocab_size", "pad_token_id", "relative_attention_num_buckets")
+_MAY_BE_ZERO = ("type_vocab_size", "pad_token_id", "relative_attention_num_buckets", "position_buckets")
 # What layers of an ALBERT share (Lan et al. 2020, Table 4).
 LAYER_SHARING = ("all", "attention", "ffn", "none")
 
@@ -88,6 +90,15 @@ class EncoderConfig:
     global_rope_theta: float = 160_000.0
     local_rope_theta: float = 10_000.0
     classifier_pooling: str = "cls"  # what its classifiers read: the first row, or the mean of all
+    # Below: DeBERTa-v2 and -v3 only. Terms of a score beside the content's: from content to position ("c2p")
+    # and back ("p2c"); are their maps of positions those of the content?
+    pos_att_type: tuple[str, ...] = ("c2p", "p2c")
+    share_att_key: bool = False
+    # Vectors of distances either way; 0: one for each distance up to `max_relative_positions`.
+    position_buckets: int = 0
+    max_relative_positions: int = 512
+    norm_rel_ebd: str = "none"  # of the vectors of distances: none or layer_norm
+    pooler_hidden_act: str = "gelu"
     # Below: bottleneck models only.
     intra_bottleneck_size: int = 768
     num_feedforward_networks: int = 1
@@ -125,6 +136,9 @@ class EncoderConfig:
             ("normalization_type", self.normalization_type, NORMS),
             ("layer_sharing", self.layer_sharing, LAYER_SHARING),
             ("classifier_pooling", self.classifier_pooling, ("cls", "mean")),
+            ("norm_rel_ebd", self.norm_rel_ebd, ("none", "layer_norm")),
+            ("pooler_hidden_act", self.pooler_hidden_act, (*ACTIVATIONS, "tanh")),
+            *(("pos_att_type", one, _POSITION_TERMS) for one in self.pos_att_type or (None,)),
             *(("layer_types", one, _LAYER_TYPES) for one in self.layer_types),
         ):
             if value not in known:
@@ -174,7 +188,8 @@ class EncoderConfig:
     @property
     def classifier_act(self) -> str:
         """Activation between the two linear maps of a classification head."""
-        return {"distilbert": "relu", "electra": "gelu"}.get(self.model_type, "tanh")
+        acts = {"distilbert": "relu", "electra": "gelu", "deberta-v2": self.pooler_hidden_act}
+        return acts.get(self.model_type, "tanh")
 
     @property
     def layers_per_group(self) -> int:
@@ -195,11 +210,7 @@ class EncoderConfig:
             out[theirs] = out.pop(ours)
         if self.is_bottleneck:
             out |= {"use_bottleneck": True, "trigram_input": True}
-        if self.model_type == "modernbert":
-            out["layer_types"] = list(self.layer_types)
-            out["rope_parameters"] = {
-                kind: {"rope_type": "default", "rope_theta": out.pop(name)} for kind, name in _THETAS.items()
-            }
+        out |= self._own_names(out)
         # What `transformers` does not compute gets a name it refuses: it would read "bert" or "albert"
         # and silently fill missing matrices with noise, or put its own norms in.
         if self.model_type == "albert":
@@ -217,6 +228,15 @@ class EncoderConfig:
         else:
             del out["kronecker"]
         return out
+
+    def _own_names(self, out: dict[str, Any]) -> dict[str, Any]:
+        """What config.json of this type says in another form; `out` loses what is in the place of it."""
+        if self.model_type == "deberta-v2":
+            return {"pos_att_type": list(self.pos_att_type)} | dict(_DEBERTA_REQUIRED)
+        if self.model_type != "modernbert":
+            return {}
+        rope = {kind: {"rope_type": "default", "rope_theta": out.pop(name)} for kind, name in _THETAS.items()}
+        return {"layer_types": list(self.layer_types), "rope_parameters": rope}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> EncoderConfig:
@@ -240,6 +260,8 @@ class EncoderConfig:
         values = values | {ours: values[theirs] for ours, theirs in renamed.items() if theirs in values}
         if model_type == "modernbert":
             values = values | _of_modernbert(values)
+        if model_type == "deberta-v2":
+            values = values | _of_deberta(defaults | values)
         # What `transformers` does not read of this type.
         known = {f.name for f in fields(cls)} - set(_ONLY_ELSEWHERE[model_type])
         ours: dict[str, Any] = {
@@ -273,6 +295,11 @@ _MPNET_ONLY = ("relative_attention_num_buckets",)
 _MODERNBERT_ONLY = (
     *("layer_types", "local_attention", "global_rope_theta", "local_rope_theta", "classifier_pooling"),
 )
+_DEBERTA_ONLY = (
+    *("pos_att_type", "share_att_key", "position_buckets", "max_relative_positions", "norm_rel_ebd"),
+    "pooler_hidden_act",
+)
+_POSITION_TERMS = ("c2p", "p2c")
 _LAYER_TYPES = ("full_attention", "sliding_attention")
 _THETAS = {"full_attention": "global_rope_theta", "sliding_attention": "local_rope_theta"}
 _PLAIN = ("embedding_size", "normalization_type", "classifier_activation", *_ALBERT_ONLY, *_BOTTLENECK_ONLY)
@@ -288,8 +315,9 @@ _ONLY_ELSEWHERE = {
     "mpnet": (*_PLAIN, "type_vocab_size"),
 }
 _ONLY_ELSEWHERE = {
-    **{name: (*others, *_MODERNBERT_ONLY) for name, others in _ONLY_ELSEWHERE.items()},
-    "modernbert": (*_PLAIN, "type_vocab_size", *_MPNET_ONLY),
+    **{name: (*others, *_MODERNBERT_ONLY, *_DEBERTA_ONLY) for name, others in _ONLY_ELSEWHERE.items()},
+    "modernbert": (*_PLAIN, "type_vocab_size", *_MPNET_ONLY, *_DEBERTA_ONLY),
+    "deberta-v2": (*_PLAIN, *_MPNET_ONLY, *_MODERNBERT_ONLY),
 }
 # Ours → what config.json of this type calls it.
 _RENAMED = {
@@ -369,6 +397,16 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
         "pad_token_id": 50283,
     },
     "mpnet": {"vocab_size": 30527, "pad_token_id": 1, "relative_attention_num_buckets": 32},
+    "deberta-v2": {
+        "vocab_size": 128100,
+        "hidden_size": 1536,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 24,
+        "intermediate_size": 6144,
+        "max_position_embeddings": 512,
+        "type_vocab_size": 0,
+        "layer_norm_eps": 1e-7,
+    },
 }
 
 
@@ -403,3 +441,34 @@ _MODERNBERT_FIXED = (
     ("classifier_activation", "gelu"),
     ("rope_scaling", None),
 )
+
+
+def _of_deberta(values: dict[str, Any]) -> dict[str, Any]:
+    """Positions of a DeBERTa's config.json, as `transformers` reads it.
+
+    Raises:
+        ModelError: it asks for absolute positions, a convolution, or other widths inside than outside.
+    """
+    for name, wanted in _DEBERTA_REQUIRED:  # the library's own default is the other
+        if values.get(name, not wanted) is not wanted:
+            raise ModelError(f"config: {name} is not {json.dumps(wanted)}; only that is supported")
+    size = values["hidden_size"]
+    for name, required in (
+        ("conv_kernel_size", 0),
+        ("embedding_size", size),
+        ("pooler_hidden_size", size),
+        ("attention_head_size", size // values["num_attention_heads"]),
+    ):
+        if values.get(name, required) != required:
+            raise ModelError(f"config: {name} is {values[name]!r}; only {required!r} is supported")
+    terms, farthest = values.get("pos_att_type") or (), values.get("max_relative_positions", -1)
+    terms = terms.lower().replace(" ", "").split("|") if isinstance(terms, str) else terms
+    return {
+        "pos_att_type": tuple(dict.fromkeys(terms)),
+        "position_buckets": max(values.get("position_buckets", -1), 0),
+        "max_relative_positions": farthest if farthest > 0 else values["max_position_embeddings"],
+        "norm_rel_ebd": values.get("norm_rel_ebd", "none").strip().lower(),
+    }
+
+
+_DEBERTA_REQUIRED = (("relative_attention", True), ("position_biased_input", False))

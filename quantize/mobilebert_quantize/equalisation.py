@@ -295,7 +295,7 @@ def _keys(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]:
     """Centre the keys, which leaves softmax unchanged, and share the ranges between keys and queries."""
     for _, attention, _ in attentions(network):
         query, key = attention.query, attention.key
-        if not (isinstance(query, nn.Linear) and isinstance(key, nn.Linear)):
+        if not (attention.by_content and isinstance(query, nn.Linear) and isinstance(key, nn.Linear)):
             continue
         seen = found[id(key)][1]
         centred = seen.shifted(seen.centre)

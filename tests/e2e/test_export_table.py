@@ -43,6 +43,8 @@ SAMPLE = {
     ("albert", "question-answering", "onnx", "none"),
     ("electra", "text-classification", "tflite", "none"),
     ("modernbert", "token-classification", "tflite", "none"),
+    ("deberta-v2", "sentence-embedding", "tflite", "none"),
+    ("deberta-v2", "text-classification", "onnx", "dynamic"),
 }
 # Outputs that no other cell of the table has; both targets are in the slow run.
 OUTPUTS = [

@@ -32,6 +32,7 @@ TOKENIZERS = {
     "electra": "wordpiece",
     "mpnet": "wordpiece",
     "modernbert": "byte-level-bpe",
+    "deberta-v2": "unigram",
 }
 # Factors of matrices by name, the first that fits; all others are halved.
 SCALES = (

@@ -24,6 +24,16 @@ ARCHITECTURES = {
     "mpnet": _BERT | {"layer_norm_eps": 1e-5},
     # The window is narrow, so that tokens lie outside it.
     "modernbert": _BERT | {"local_attention": 8, "num_hidden_layers": 4, "pad_token_id": 0},
+    # As version 3 is; with so few buckets that many distances share one.
+    "deberta-v2": _BERT
+    | {
+        "relative_attention": True,
+        "position_biased_input": False,
+        "position_buckets": 8,
+        "pos_att_type": ["p2c", "c2p"],
+        "share_att_key": True,
+        "norm_rel_ebd": "layer_norm",
+    },
 }
 HEADS = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 _AUTO = {

@@ -21,8 +21,8 @@ TASKS = (
     "question-answering",
 )
 POOLINGS = ("mean", "cls", "max", "mean_sqrt_len_tokens")
-# The families that combinations are made of; a ModernBERT has folders of its own.
-KINDS = tuple(kind for kind in TOKENIZERS if kind != "modernbert")
+# The families that combinations are made of; the others have folders of their own.
+KINDS = tuple(kind for kind in TOKENIZERS if kind not in ("modernbert", "deberta-v2"))
 FACTORS = {
     "kind": KINDS,
     "task": TASKS,
@@ -58,6 +58,7 @@ CLASSES = {
     "xlm-roberta": "XLMRobertaTokenizer",
     "albert": "AlbertTokenizer",
     "modernbert": "PreTrainedTokenizerFast",
+    "deberta-v2": "DebertaV2Tokenizer",
 }
 ADDED = ("[NEW]", "<x1>", "straße")
 SPACED = ("new york", "数学")

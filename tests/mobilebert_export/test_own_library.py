@@ -24,15 +24,16 @@ from tests.helpers.settings_answers import OPTIONS, SEQ_LEN, compared, opened
 # Words of which a refusal names one: what a setting is called where it stands.
 NAMES = ("include_prompt", "truncation_side", "strip_accents", "do_lower_case", "tokenize_chinese_chars")
 NAMES += ("ModernBertForQuestionAnswering",)
-FOLDERS = 480
-MODERNBERT = 420  # the folders from here on
+FOLDERS = 520
+MODERNBERT, DEBERTA = 420, 480  # the folders from here on
 BLOCK = 10
 
 
 def chosen(number):
     """The folder of a number: first those that cover every pair of levels, then drawn ones."""
     if number >= MODERNBERT:
-        return settings_folders.random_combination(number) | {"kind": "modernbert"}
+        kind = "deberta-v2" if number >= DEBERTA else "modernbert"
+        return settings_folders.random_combination(number) | {"kind": kind}
     covering = settings_folders.combinations()
     return covering[number] if number < len(covering) else settings_folders.random_combination(number)
 
@@ -57,7 +58,7 @@ def refusals(numbers, folder):
 
 
 # Of the covering folders: every task, tokenizer and place of added tokens, and no refusal but one.
-SAMPLE = (0, 2, 5, 7, 10, 14, 28, 41, 423, 440)
+SAMPLE = (0, 2, 5, 7, 10, 14, 28, 41, 423, 440, 485, 494)
 
 
 def test_a_sample_of_folders_answers_as_their_library(tmp_path):

@@ -11,6 +11,13 @@ from mobilebert_runtime.errors import UserError
 
 KINDS = "expected one of bert, mobilebert, albert, distilbert, roberta, xlm-roberta, electra, mpnet, mod"
 HEADS = "supported are classifiers of texts, of pairs and of tokens, span question answering, and"
+DEBERTA = {
+    "model_type": "deberta-v2",
+    "architectures": ["DebertaV2Model"],
+    "relative_attention": True,
+    "position_biased_input": False,
+    "pos_att_type": "p2c|c2p",
+}
 CONFIGS = [
     ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}, f"model_type is 'gpt2'; {KINDS}"),
     (
@@ -22,7 +29,24 @@ CONFIGS = [
         {"model_type": "modernbert", "layer_types": ["full_attention"]},
         "names 1 layers, .*_layers is 22",
     ),
-    ({"model_type": "deberta-v2", "architectures": ["DebertaV2Model"]}, f"is 'deberta-v2'; {KINDS}"),
+    *(
+        (DEBERTA | wrong, says)
+        for wrong, says in (
+            ({"relative_attention": False}, "relative_attention is not true; only that is supported"),
+            ({"position_biased_input": True}, "position_biased_input is not false; only that is"),
+            ({"conv_kernel_size": 3}, "conv_kernel_size is 3; only 0 is supported"),
+            ({"embedding_size": 128}, "embedding_size is 128; only 1536 is supported"),
+            ({"attention_head_size": 32}, "attention_head_size is 32; only 64 is supported"),
+            ({"pooler_hidden_size": 32}, "pooler_hidden_size is 32; only 1536 is supported"),
+            ({"pos_att_type": "c2p|p2p"}, "pos_att_type is 'p2p'; expected one of c2p, p2c"),
+            ({"pos_att_type": None}, "pos_att_type is None; expected one of c2p, p2c"),
+            ({"norm_rel_ebd": "batch"}, "norm_rel_ebd is 'batch'; expected one of none, layer_norm"),
+            ({"pooler_hidden_act": "mish"}, "pooler_hidden_act is 'mish'; expected one of gelu"),
+            ({}, "holds the architecture 'DebertaV2Model' .*, which has no supported head"),
+        )
+    ),
+    ({"model_type": "deberta-v2"}, "relative_attention is not true; only that is supported"),
+    ({"model_type": "deberta", "architectures": ["DebertaModel"]}, f"is 'deberta'; {KINDS}"),
     ({"model_type": "t5", "architectures": ["T5ForSequenceClassification"]}, f"model_type is 't5'; {KINDS}"),
     (
         {"model_type": "bert", "architectures": ["BertForMaskedLM"]},

@@ -266,6 +266,15 @@ CHANGES = [
         "sentence-embedding",
         {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": True},
     ),
+    *(
+        (
+            "tokenizer_config.json",
+            "deberta-v2",
+            "sentence-embedding",
+            {"tokenizer_class": "DebertaV2Tokenizer", key: value},
+        )
+        for key, value in (("split_by_punct", True), ("unk_id", 2))
+    ),
     ("tokenizer_config.json", "bert", "sentence-embedding", {"model_max_length": 9}),
     ("tokenizer_config.json", "bert", "sentence-embedding", {"truncation_side": "left"}),
     (

@@ -3,12 +3,26 @@
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 from mobilebert_models import EncoderConfig, load_pretrained, save_pretrained
+from mobilebert_models.networks.deberta import vector_of
+from mobilebert_models.networks.relative_positions import constant_bias
 from mobilebert_quantize.algebra.last_layer import first_row_only
 from tests.helpers.networks import relative_difference
 from tests.helpers.published_models import ARCHITECTURES, HEADS, LENGTHS, padded_batch, published
 
+# What the config.json of a published DeBERTa-v3 says of positions.
+DEBERTA_V3 = {
+    "model_type": "deberta-v2",
+    "relative_attention": True,
+    "position_buckets": 256,
+    "norm_rel_ebd": "layer_norm",
+    "share_att_key": True,
+    "pos_att_type": "p2c|c2p",
+    "max_relative_positions": -1,
+    "position_biased_input": False,
+}
 CELLS = [(kind, head) for kind in ARCHITECTURES for head in HEADS]
 CELLS.remove(("modernbert", "ForQuestionAnswering"))  # refused
 
@@ -72,7 +86,7 @@ def test_a_token_of_padding_inside_a_text_counts_as_there(kind, tmp_path):
     assert relative_difference(ours, expected) < 1e-5
 
 
-@pytest.mark.parametrize("kind", ["roberta", "mpnet", "modernbert"])
+@pytest.mark.parametrize("kind", ["roberta", "mpnet", "modernbert", "deberta-v2"])
 def test_rows_that_are_not_read_may_be_left_out_of_the_last_layer(kind, tmp_path):
     theirs = published(kind, "ForSequenceClassification", seed=3)
     theirs.save_pretrained(tmp_path)
@@ -102,6 +116,58 @@ def test_a_modernbert_of_transformers_4_is_read_as_one_of_5():
     assert EncoderConfig.from_dict(new) == EncoderConfig.from_dict(old)
     assert new["rope_parameters"]["sliding_attention"]["rope_theta"] == 100
     assert EncoderConfig.from_dict(old).layer_types == tuple(new["layer_types"])
+
+
+DEBERTAS = [
+    {"share_att_key": False},
+    {"share_att_key": False, "pos_att_type": ["c2p"]},
+    {"pos_att_type": "P2C | c2p"},
+    {"pos_att_type": "p2c|p2c"},
+    {"position_buckets": -1, "norm_rel_ebd": "none"},
+    {"position_buckets": -1, "max_relative_positions": 9},
+    {"max_relative_positions": 12},
+    {"type_vocab_size": 1},
+    {"type_vocab_size": 2},
+    {"pooler_hidden_act": "tanh", "num_attention_heads": 2},
+]
+
+
+@pytest.mark.parametrize("options", DEBERTAS)
+def test_every_kind_of_deberta_is_the_librarys(options, tmp_path):
+    theirs = published("deberta-v2", "ForSequenceClassification", seed=7, **options)
+    theirs.save_pretrained(tmp_path / "theirs")
+    batch = padded_batch(theirs.config, seed=8)
+    expected = theirs_of(theirs, batch, "ForSequenceClassification")
+    ours = load_pretrained(tmp_path / "theirs")
+    assert relative_difference(ours_of(ours, batch), expected) < 1e-5
+    ours.encoder.last_rows = 1
+    with constant_bias(ours, 37):
+        assert relative_difference(ours_of(ours, batch), expected) < 1e-5
+    save_pretrained(ours, tmp_path / "ours")
+    again = type(theirs).from_pretrained(tmp_path / "ours").eval()
+    assert relative_difference(theirs_of(again, batch, "ForSequenceClassification"), expected) < 1e-6
+
+
+def test_absolute_positions_in_the_file_of_a_deberta_are_left_as_the_library_leaves_them(tmp_path):
+    theirs = published("deberta-v2", "ForSequenceClassification", seed=7)
+    theirs.save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    tensors["deberta.embeddings.position_embeddings.weight"] = torch.ones(40, 32)
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    batch = padded_batch(theirs.config, seed=8)
+    again = type(theirs).from_pretrained(tmp_path).eval()
+    expected = theirs_of(again, batch, "ForSequenceClassification")
+    assert relative_difference(ours_of(load_pretrained(tmp_path), batch), expected) < 1e-5
+
+
+def test_the_distances_of_a_deberta_fall_into_the_librarys_buckets():
+    from transformers.models.deberta_v2.modeling_deberta_v2 import build_relative_position
+
+    row = torch.empty(600, 1)
+    expected = build_relative_position(row, row, bucket_size=256, max_position=512)[0]
+    config = EncoderConfig.from_dict(DEBERTA_V3)
+    distances = torch.arange(600)[:, None] - torch.arange(600)[None, :]
+    assert torch.equal(vector_of(distances, config), (expected + 256).clamp(0, 511))
 
 
 def test_relative_positions_fall_into_the_buckets_of_mpnet():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from mobilebert_models import build
+from mobilebert_models import build, load_pretrained
 from mobilebert_models.kronecker.factor_shapes import low_rank_rules, shape_rules
 from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
-from mobilebert_models.networks.layers import NoNorm
+from mobilebert_models.networks.layers import NoNorm, input_names
 from mobilebert_quantize.algebra import simplify
 from mobilebert_quantize.algebra.proof import outputs_of, relative_difference
 from mobilebert_quantize.algebra.streams import Multiply
@@ -18,6 +18,7 @@ from mobilebert_quantize.kronecker_costs import costs_of
 from mobilebert_quantize.kronecker_lowering import lower
 from mobilebert_quantize.recipes import find_recipe
 from studies.latency.equalisation_effect import scale_norms
+from tests.helpers.published_models import padded_batch, published
 from tests.helpers.tiny_networks import encoded, randomise, tiny
 
 
@@ -34,6 +35,19 @@ def test_equalisation_is_an_identity_in_float64(name, special):
         assert relative_difference(outputs_of(model, encoded()), outputs_of(equalised, encoded())) < 1e-10
         unfolded = equalise(model, encoded(1)).network
         assert relative_difference(outputs_of(model, encoded()), outputs_of(unfolded, encoded())) < 1e-10
+
+
+@pytest.mark.parametrize("kind", ["mpnet", "modernbert", "deberta-v2"])
+def test_positions_in_the_scores_stay_what_they_are(kind, tmp_path):
+    """Keys whose scores hang on places too can be neither centred nor scaled by channels."""
+    published(kind, "ForSequenceClassification", seed=2).save_pretrained(tmp_path)
+    model = load_pretrained(tmp_path).double()
+    batch = {k: v.numpy() for k, v in padded_batch(model.config, seed=3).items() if k in input_names(model)}
+    folded = simplify(model, proof=batch).network
+    assert relative_difference(outputs_of(model, batch), outputs_of(folded, batch)) < 1e-10
+    for network in (model, folded):
+        equalised = equalise(network, batch).network
+        assert relative_difference(outputs_of(model, batch), outputs_of(equalised, batch)) < 1e-10
 
 
 def test_scaled_norms_leave_no_trace():

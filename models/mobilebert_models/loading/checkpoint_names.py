@@ -32,7 +32,16 @@ _MPNET_LAYER = {
     "attention.output.dense.": "attention.attn.o.",
     "attention.output.LayerNorm.": "attention.LayerNorm.",
 }
-_LAYERS = {"distilbert": ("transformer", _DISTILBERT_LAYER), "mpnet": ("encoder", _MPNET_LAYER)}
+_DEBERTA_LAYER = {
+    f"attention.self.{one}.": f"attention.self.{one}_proj." for one in ("query", "key", "value")
+}
+_LAYERS = {
+    "distilbert": ("transformer", _DISTILBERT_LAYER),
+    "mpnet": ("encoder", _MPNET_LAYER),
+    "deberta-v2": ("encoder", _DEBERTA_LAYER),
+}
+# What a bare encoder's own `encoder.` holds.
+_IN_STACK = ("layer.", "relative_attention_bias.", "rel_embeddings.", "LayerNorm.")
 # Where a family's sequence classifier keeps the two linear maps of its head, if not as BERT does.
 _TWO_MAPS = {"encoder.pooler.dense.": "classifier.dense.", "classifier.": "classifier.out_proj."}
 _CLASSIFIERS = {
@@ -41,6 +50,7 @@ _CLASSIFIERS = {
     "xlm-roberta": _TWO_MAPS,
     "electra": _TWO_MAPS,
     "mpnet": _TWO_MAPS,
+    "deberta-v2": {"encoder.pooler.dense.": "pooler.dense."},
     # Its token classifiers have this head, too.
     "modernbert": {"encoder.pooler.dense.": "head.dense.", "encoder.pooler.norm.": "head.norm."},
 }
@@ -48,9 +58,9 @@ _CLASSIFIERS = {
 
 def encoder_prefix(config: EncoderConfig) -> str:
     """What published heads call their encoder, with a dot."""
-    if config.model_type == "modernbert":
-        return "model."
-    return "roberta." if config.model_type == "xlm-roberta" else f"{config.model_type}."
+    return {"modernbert": "model.", "xlm-roberta": "roberta.", "deberta-v2": "deberta."}.get(
+        config.model_type, f"{config.model_type}."
+    )
 
 
 def published_tensors(
@@ -68,7 +78,7 @@ def published_name(name: str, config: EncoderConfig, *, classifier: bool) -> str
             if name.startswith(ours):
                 return theirs + name.removeprefix(ours)
     head, _, rest = name.partition(".")
-    inside_head = head == "encoder" and not rest.startswith(("layer.", "relative_attention_bias."))
+    inside_head = head == "encoder" and not rest.startswith(_IN_STACK)
     prefix, inner = (encoder_prefix(config), rest) if inside_head else ("", name)
     return prefix + _published_inside(inner, config)
 

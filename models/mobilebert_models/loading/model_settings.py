@@ -63,6 +63,16 @@ _CONFIG = (
         note="the network; ModernBERT's names",
     ),
     _applied(
+        *("pos_att_type", "share_att_key", "position_buckets", "max_relative_positions", "norm_rel_ebd"),
+        "pooler_hidden_act",
+        note="the network; DeBERTa's names",
+    ),
+    _applied(
+        "attention_head_size",
+        "pooler_hidden_size",
+        note="the network; DeBERTa's names; must be what hidden_size says",
+    ),
+    _applied(
         *("intra_bottleneck_size", "num_feedforward_networks", "key_query_shared_bottleneck"),
         *("use_bottleneck_attention", "normalization_type", "classifier_activation"),
         note="MobileBERT",
@@ -89,6 +99,9 @@ _CONFIG = (
         for name in ("attention_bias", "mlp_bias", "norm_bias", "classifier_bias")
     ),
     _refused("rope_scaling", None, todo="only angles without scaling are supported"),
+    _refused("relative_attention", True, todo="a DeBERTa without relative positions is not supported"),
+    _refused("position_biased_input", False, todo="a DeBERTa with absolute positions is not supported"),
+    _refused("conv_kernel_size", 0, todo="a DeBERTa with a convolution is not supported"),
     _refused("quantization_config", None, todo="give the weights in float32 or float16"),
     _refused("pruned_heads", None, {}, todo=_MERGE),
     _no_effect(
@@ -96,7 +109,7 @@ _CONFIG = (
         *("classifier_dropout_prob", "dropout", "attention_dropout", "qa_dropout", "seq_classif_dropout"),
         *("summary_last_dropout", "summary_first_dropout", "initializer_range"),
         *("embedding_dropout", "mlp_dropout", "initializer_cutoff_factor", "sparse_prediction"),
-        "sparse_pred_ignore_index",
+        *("sparse_pred_ignore_index", "pooler_dropout", "cls_dropout"),
         note="training alone",
     ),
     _no_effect(
@@ -115,6 +128,7 @@ _CONFIG = (
         *("pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
         *("pooler_size_per_head", "pooler_type", "chunk_size_feed_forward"),
         *("deterministic_flash_attn", "reference_compile", "repad_logits_with_grad", "decoder_bias"),
+        *("legacy", "z_steps", "conv_act", "conv_groups"),
         *("attn_implementation", "_attn_implementation", "task_specific_params", "use_bfloat16"),
         note="",
     ),
@@ -127,6 +141,7 @@ _TOKENIZER_CONFIG = (
     _applied(
         *("tokenizer_class", "backend", "do_lower_case", "strip_accents", "tokenize_chinese_chars"),
         *("add_prefix_space", "trim_offsets", "keep_accents", "add_bos_token", "add_eos_token"),
+        *("split_by_punct", "unk_id"),
         note="by transformers itself; tokenizer.json of the artefact holds what it makes of them",
     ),
     _applied(
@@ -152,7 +167,7 @@ _TOKENIZER_CONFIG = (
         *("chat_template", "is_local", "local_files_only", "processor_class", "pad_token_type_id"),
         *("pad_to_multiple_of", "stride", "truncation_strategy", "max_length", "sp_model_kwargs"),
         *("use_fast", "legacy", "full_tokenizer_file", "errors", "never_split", "do_basic_tokenize"),
-        *("padding", "truncation", "_name_or_path", "vocab_size", "remove_space"),
+        *("padding", "truncation", "_name_or_path", "vocab_size", "remove_space", "vocab_type"),
         note="the library's tokens are the same with and without",
     ),
 )
@@ -296,6 +311,7 @@ WHOLE_FILES: Mapping[str, Setting] = {
     "merges.txt": Setting((), NO_EFFECT, "tokenizer.json holds the merges"),
     "spiece.model": Setting((), NO_EFFECT, "tokenizer.json holds the vocabulary"),
     "sentencepiece.bpe.model": Setting((), NO_EFFECT, "tokenizer.json holds the vocabulary"),
+    "spm.model": Setting((), NO_EFFECT, "tokenizer.json holds the vocabulary"),
     "README.md": Setting((), NO_EFFECT),
 }
 

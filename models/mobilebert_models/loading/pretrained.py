@@ -33,9 +33,11 @@ from mobilebert_runtime.tokenizer_kinds import CONFIG_FILE, CONFIG_FILES, read_s
 ADDED_TOKENS_FILE = "added_tokens.json"
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json")
 # Weights of the file that a network may leave: a pooler that its head does not read, places and types of
-# tokens in order, and the output table of a pretraining head, which is its word embeddings.
+# tokens in order, absolute positions of a DeBERTa without them, and the output table of a pretraining head,
+# which is its word embeddings.
 _SPARE = re.compile(
-    r"(encoder\.)?(pooler\.dense\.(weight|bias)|embeddings\.(position_ids|token_type_ids))"
+    r"(encoder\.)?(pooler\.dense\.(weight|bias)"
+    r"|embeddings\.(position_ids|token_type_ids|position_embeddings\.weight))"
     r"|cls\.predictions\.decoder\.(weight|bias)"
 )
 _COUNTS = ("num_hidden_layers", "num_feedforward_networks")
@@ -55,6 +57,7 @@ _FAMILIES = {
     "electra": "Electra",
     "mpnet": "MPNet",
     "modernbert": "ModernBert",
+    "deberta-v2": "DebertaV2",
 }
 _HEADS: dict[type[nn.Module], str] = {
     PairClassifier: "ForSequenceClassification",
@@ -140,7 +143,7 @@ def _check_sizes(directory: Path, config: EncoderConfig, tensors: dict[str, Tens
     """Refuse sizes that no tensor of the file has, before a network of them fills the memory."""
     largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
     wanted = {name: getattr(config, name) for name in _SIZES}
-    if config.model_type == "modernbert":  # whose positions are no table
+    if config.model_type in ("modernbert", "deberta-v2"):  # whose positions are no table
         del wanted["max_position_embeddings"]
     if config.kronecker:  # its factors are smaller than what they make
         wanted, largest = {}, len(tensors)

@@ -12,6 +12,7 @@ from mobilebert_models.kronecker.compress import use_kronecker_layers
 from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding
 from mobilebert_models.networks.albert import Albert
 from mobilebert_models.networks.bert import Bert
+from mobilebert_models.networks.deberta import DebertaV2
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import Encoder, activation, initialise
 from mobilebert_models.networks.learned_decision import LearnedDecision
@@ -29,9 +30,10 @@ ENCODERS: dict[str, Callable[[EncoderConfig], Encoder]] = {
     "electra": Bert,
     "mpnet": Bert,
     "modernbert": ModernBert,
+    "deberta-v2": DebertaV2,
 }
 # Published encoders of these families end with the feature map.
-WITHOUT_POOLER = ("distilbert", "electra", "modernbert")
+WITHOUT_POOLER = ("distilbert", "electra", "modernbert", "deberta-v2")
 
 
 def make_encoder(config: EncoderConfig) -> Encoder:

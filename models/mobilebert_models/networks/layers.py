@@ -91,7 +91,10 @@ class SelfAttention(nn.Module):
 
     Attributes:
         scale: factor of q·k, 1/√D; 1 where it is part of the query's weights already.
+        by_content: do the scores hang on q·k alone? Then what leaves it, or its softmax, may be rewritten.
     """
+
+    by_content = True
 
     def __init__(
         self, config: EncoderConfig, query_key_size: int, value_size: int, *, bias: bool = True

@@ -28,6 +28,8 @@ from mobilebert_models.networks.relative_positions import LocalWindow, RotaryAng
 class RotaryAttention(SelfAttention):
     """Attention whose queries and keys are turned by angles of their positions (Su et al. 2021)."""
 
+    by_content = False
+
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config, config.hidden_size, config.hidden_size, bias=False)
 

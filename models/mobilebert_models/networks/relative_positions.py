@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -96,10 +97,10 @@ class LocalWindow(nn.Module):
 @contextmanager
 def constant_bias(model: nn.Module, longest: int) -> Iterator[None]:
     """While a model is converted, all of them up to `longest` tokens are constants, not computed anew."""
-    kinds = (RelativeBias, RotaryAngles, LocalWindow)
-    found = [module for module in model.modules() if isinstance(module, kinds)]
-    for module in found:
-        module.table = module.of_length(longest).detach()
+    found: list[Any] = [module for module in model.modules() if hasattr(module, "of_length")]
+    with torch.no_grad():
+        for module in found:
+            module.table = module.of_length(longest)
     try:
         yield
     finally:

@@ -45,13 +45,19 @@ def drop_key_bias(network: nn.Module) -> tuple[dict[str, int], list[str]]:
     """qᵢᵀ(kⱼ + b) = qᵢᵀkⱼ + qᵢᵀb, the same number added to all scores of query i, which softmax ignores.
 
     Returns:
-        Counts of what changed; nothing is ever left.
+        Counts of what changed, and what was left as it was, with the reason.
     """
     changed = 0
-    for _, attention, _ in attentions(network):
-        changed += attention.key.bias is not None
+    skipped: list[str] = []
+    for path, attention, _ in attentions(network):
+        if attention.key.bias is None:
+            continue
+        if not attention.by_content:
+            skipped.append(f"{path}.attention.self.key: scores hang on positions, too")
+            continue
         attention.key.register_parameter("bias", None)
-    return {"key biases dropped": changed}, []
+        changed += 1
+    return {"key biases dropped": changed}, skipped
 
 
 def move_value_bias(network: nn.Module) -> tuple[dict[str, int], list[str]]:

@@ -136,7 +136,9 @@ class _Rewriter:
     def linear_layers(self) -> dict[int, Any]:
         """Products with a constant matrix by their number, but the last, which makes the logits."""
         products = [node for node in self.graph.node if node.op_type in _PRODUCTS]
-        return {number: node for number, node in enumerate(products[:-1]) if node.input[1] in self.constants}
+        # A DeBERTa's products with distances have a matrix for each head, and are attention's.
+        matrices = {name for name, tensor in self.constants.items() if len(tensor.dims) == 2}
+        return {number: node for number, node in enumerate(products[:-1]) if node.input[1] in matrices}
 
     def forms(
         self, layers: Mapping[int, Any], ranges: Mapping[str, TensorRange], keep_float: Collection[int]
