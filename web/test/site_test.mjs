@@ -1,5 +1,6 @@
 /**
- * node site_test.mjs SITE OUT [LINES]: the site in headless Chromium, as a visitor uses it. The last line is JSON.
+ * node site_test.mjs SITE OUT LINES TYPED LABEL: the site in headless Chromium, as a visitor uses it. The last line
+ * is JSON. TYPED is Python's score of the two texts about the Moon in percent, LABEL its decision.
  *
  * The server sends no headers for threads: the site's service worker has to add them.
  */
@@ -9,7 +10,7 @@ import path from "node:path";
 import { openBrowser } from "./browser.mjs";
 import { serve } from "./serve.mjs";
 
-const [site, out, lines = "10000"] = process.argv.slice(2);
+const [site, out, lines, typed, label] = process.argv.slice(2);
 const READY = 300_000;
 const server = await serve({ "": path.resolve(site) }, { isolated: false });
 const browser = await openBrowser();
@@ -56,8 +57,11 @@ try {
   await page.keyboard.press("Tab");
   await page.keyboard.press("Control+A");
   await page.keyboard.type("How far away is the Moon?");
-  await page.waitForFunction(() => document.querySelector("#panel-match .label").textContent === "different", undefined, { timeout: READY });
-  found.typed = await verdict();
+  const answered = ([percent, decision]) => {
+    const shown = (name) => document.querySelector(`#panel-match .${name}`).textContent;
+    return Math.abs(Number.parseInt(shown("number"), 10) - percent) <= 1 && shown("label") === decision;
+  };
+  await page.waitForFunction(answered, [Number(typed), label], { timeout: READY });
   // Everything one can use has a name for a screen reader.
   found.unnamed = await page.evaluate(() =>
     [...document.querySelectorAll("button, input:not([hidden]), textarea, select")]
