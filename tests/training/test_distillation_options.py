@@ -50,7 +50,7 @@ def test_what_fits_is_let_through(folders):
         checked_recipe(config(folders, debias=1.0, start="matcher-qqp-m"))
         == DISTILLATION_RECIPES["matcher-m"]
     )
-    assert checked_recipe(config(folders, recipe="debias-finetune", teacher=(folders / "teacher",) * 2))
+    assert checked_recipe(config(folders, recipe="debias-finetune", teacher=(folders / "minilm",) * 2))
     assert checked_recipe(kronecker(folders)) == DISTILLATION_RECIPES["kronecker"]
     assert checked_recipe(kronecker(folders, recipe="kronecker-supervised", debias=1.0))
     seventh = config(folders, student="kronecker-seventh", recipe="kronecker-mined")

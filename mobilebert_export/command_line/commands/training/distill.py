@@ -18,7 +18,7 @@ def run(config: DistillationConfig, **columns: str | None) -> None:
     An embedder, such as minilm, teaches by texts alone. Its student has several layers to each of its layers:
     mobilebert-tiny and mobilebert four to each of MiniLM's. Feature maps, attention and sentence vectors are
     compared first, then sentence vectors. Further teachers give sentence vectors only. Leaves OUT/model, a
-    sentence-transformers folder that `export`, `train-matcher --arch` and `finetune` take.
+    sentence-transformers folder that `export`, `train-matcher` and `finetune` take as a model.
     """
     from mobilebert_export import library
     from mobilebert_export.terminal import Terminal
