@@ -158,10 +158,6 @@ def checked_recipe(config: DistillationConfig) -> DistillationRecipe:
     plan = replace(
         plan, stages=tuple(replace(stage, loop=loop) for stage, loop in zip(plan.stages, loops, strict=True))
     )
-    if config.threads < 1 or not 0 <= config.seed < 2**32:
-        raise OptionError(
-            f"--threads {config.threads}, --seed {config.seed}: expected at least 1, and 0 to 2^32 − 1"
-        )
     if not (isfinite(config.debias) and config.debias >= 0):
         raise OptionError(f"--debias {config.debias}: expected a number of at least 0")
     if config.start is not None and (_is_factored(config) or config.student == SEVENTH):

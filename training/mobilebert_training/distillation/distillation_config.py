@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from mobilebert_runtime.errors import OptionError
+
 
 @dataclass(frozen=True)
 class DistillationConfig:
@@ -37,3 +39,14 @@ class DistillationConfig:
     seed: Annotated[int, "Random seed of initial weights and mining."] = 0
     threads: Annotated[int, "CPU threads."] = 2
     force: Annotated[bool, "Replace a finished model in OUT."] = False
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range, also where no command line has checked them.
+
+        Raises:
+            OptionError: see there.
+        """
+        if self.threads < 1 or not 0 <= self.seed < 2**32:
+            raise OptionError(
+                f"--threads {self.threads}, --seed {self.seed}: expected at least 1, and 0 to 2^32 − 1"
+            )
