@@ -162,27 +162,33 @@ def distill(
     out: str | Path,
     *,
     student: str = "matcher-m",
-    recipe: str = "matcher-m",
+    recipe: str | None = None,
+    epochs: float | None = None,
     start: str | None = None,
     debias: float = 0.0,
     labels: str | Path | None = None,
+    dtype: str = "float32",
     seed: int = 0,
     threads: int = 2,
     force: bool = False,
     bar: bool = False,
     progress: Progress = quiet,
 ) -> DistillationResult:
-    """Teach a small student what fine-tuned teachers know.
+    """Teach a small student what fine-tuned matchers or embedders know.
 
     Args:
-        teacher: model directory of a fine-tuned pair classifier, or several, whose answers are averaged.
-        data: folder with train.tsv and dev.tsv.
+        teacher: model directory of a fine-tuned pair classifier; or an embedder: "minilm", or a
+            sentence-transformers folder. The answers of several are averaged.
+        data: folder with train.tsv and dev.tsv; of an embedder a file of texts, one a line.
         out: folder of the run; an interrupted run there is resumed.
-        student: preset of the student, a Kronecker-factored model directory, or "kronecker-seventh".
-        recipe: distillation recipe.
+        student: preset of the student, of an embedder "mobilebert-tiny" or "mobilebert"; a Kronecker-factored
+            model directory; or "kronecker-seventh".
+        recipe: distillation recipe; default: "matcher-m", of an embedder "embedder".
+        epochs: of an embedder, passes over the texts; default: 1.
         start: trained model of the student's shape to start from.
         debias: share of the length bias to remove from the targets; 1: all.
-        labels: folder of the teachers' labels, to share between students; default: `out`/labels.
+        labels: folder of what the teachers say, to share between students; default: `out`/labels.
+        dtype: "float32", or "bf16" where the processor or GPU has it.
         seed: of initial weights and mining.
         threads: CPU threads.
         force: replace a finished model.
@@ -197,14 +203,16 @@ def distill(
 
     teachers = (teacher,) if isinstance(teacher, str | Path) else teacher
     config = DistillationConfig(
-        teacher=tuple(map(Path, teachers)),
+        teacher=tuple(map(str, teachers)),
         data=Path(data),
         out=Path(out),
         student=student,
         recipe=recipe,
+        epochs=epochs,
         start=start,
         debias=debias,
         labels=None if labels is None else Path(labels),
+        dtype=dtype,
         seed=seed,
         threads=threads,
         force=force,

@@ -332,8 +332,9 @@ def counted_architecture(instructions: bool, arch: str) -> str | None:
 
 Threads = Annotated[int, THREADS, Option(help="CPU threads.")]
 Seed = Annotated[int, SEEDS, Option(help="Random seed.")]
+TRAINING_TYPES = Choice("float32", "bf16")
 TrainingType = Annotated[
-    str, Choice("float32", "bf16"), Option(help="float32, or bf16 where the processor or GPU has it.")
+    str, TRAINING_TYPES, Option(help="float32, or bf16 where the processor or GPU has it.")
 ]
 Force = Annotated[bool, Option("--force", help="Replace outputs that exist.")]
 Sessions = Annotated[

@@ -190,7 +190,7 @@ def _distill(
     for recipe, debiased in TRAINING_RECIPES[name]:
         folder = config.out / (name if debiased else f"{name}-original")
         distillation = DistillationConfig(
-            teacher=teachers,
+            teacher=tuple(map(str, teachers)),
             data=data,
             out=folder,
             student=name,

@@ -9,8 +9,9 @@ import numpy as np
 
 from mobilebert_runtime.errors import ToolError
 from mobilebert_runtime.files import save_array
+from mobilebert_training.distillation.vector_targets import mapped
 from recipes.general_matchers.teachers import load_shards, read_text_column
-from recipes.general_matchers.trunk import Targets, held, mapped
+from recipes.general_matchers.trunk import Targets, held
 
 RANKS = 30
 

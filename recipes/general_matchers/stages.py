@@ -28,14 +28,10 @@ Figures = Callable[[], dict[str, float]]
 
 @dataclass(frozen=True)
 class Settings:
-    """Peak learning rate and seconds of training of one stage; loading and evaluation are not counted.
-
-    `processor`: count the processor's seconds, so that a busy machine does not shorten the training.
-    """
+    """Peak learning rate and seconds of training of one stage; loading and evaluation are not counted."""
 
     rate: float
     budget: float
-    processor: bool = False
 
 
 def recipe_inputs(data: Path | None, *texts: Path | None) -> dict[str, Any]:
@@ -118,10 +114,9 @@ def run_stage(run: Run, name: str, settings: Settings, draw: Draw, loss: Loss, f
     sums: dict[str, list[float]] = {}
     seen, texts = 0, 0
     batches: list[np.ndarray] = []
-    clock = time.process_time if settings.processor else time.monotonic
     run.model.train()
     while run.used < settings.budget:
-        began = clock()
+        began = time.monotonic()
         batches = batches or draw(run.step)
         index = batches.pop()
         for group in run.optimiser.param_groups:
@@ -132,7 +127,7 @@ def run_stage(run: Run, name: str, settings: Settings, draw: Draw, loss: Loss, f
         nn.utils.clip_grad_norm_(run.model.parameters(), 1.0)
         run.optimiser.step()
         run.step += 1
-        run.used += clock() - began
+        run.used += time.monotonic() - began
         seen, texts = seen + 1, texts + len(index)
         for key, part in parts.items():
             sums.setdefault(key, []).append(part)

@@ -25,6 +25,8 @@ from mobilebert_models import EncoderConfig, find_directory, load_pretrained, sa
 from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.checkpoint import save_whole
+from mobilebert_training.distillation.losses import vector_losses
+from mobilebert_training.distillation.vector_targets import fit_target_map
 from mobilebert_training.run_directory import claim, locked, model_hashes
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
@@ -49,7 +51,7 @@ from recipes.general_matchers.trainable_grids import (
     make_ordinary,
     make_trainable,
 )
-from recipes.general_matchers.trunk import embed, fit_target_map, held, sentence_vectors, vector_losses
+from recipes.general_matchers.trunk import embed, held, sentence_vectors
 
 NEAR, WIDE = "near", "wide"  # the teachers
 NEAREST = 16  # near texts of each text

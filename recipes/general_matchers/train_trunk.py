@@ -31,7 +31,7 @@ from mobilebert_models import (
     save_pretrained,
 )
 from mobilebert_models.networks.embedding_matcher import pooled
-from mobilebert_models.networks.layers import Encoder, EncoderOutput, encoder_of
+from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.initialization.cut_vocabulary import (
     frequent_entries,
@@ -207,16 +207,12 @@ class TrunkStages:
                 target = self.teacher(**batch, capture=True)
             ours = self.student(**batch, capture=True)
         mask = batch["attention_mask"]
-        value, parts = transfer_loss(target, self.comparable(ours), mask)
+        value, parts = transfer_loss(target, ours, mask)
         ours_vector, target_vector = (
             F.normalize(pooled(output.last_hidden_state.float(), mask), dim=-1) for output in (ours, target)
         )
         sentence, more = vector_loss(ours_vector, target_vector)
         return value + sentence, parts | more
-
-    def comparable(self, ours: EncoderOutput) -> EncoderOutput:
-        """The student's layers, as many as the teacher's."""
-        return ours
 
     def mixed(self, targets: Targets, fresh: float, size: int, times: np.ndarray) -> Draw:
         """Labelled batches and among them batches that only MiniLM reads; half of the windows of near texts.

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -15,15 +14,14 @@ from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_models.networks.layers import Encoder, EncoderOutput
 from mobilebert_runtime.files import save_array
 from mobilebert_runtime.tokenizer import PairTokenizer
-from mobilebert_training.distillation.losses import LAYER_TRANSFER, layer_loss
+from mobilebert_training.distillation.losses import LAYER_TRANSFER, layer_loss, vector_losses
+from mobilebert_training.distillation.vector_targets import fit_target_map, mapped
 from mobilebert_training.finetuning.encoded_pairs import collator
 from mobilebert_training.inference import predict
 from recipes.general_matchers.teachers import MAX_LENGTH, load_shards
 
 HELD = 1024  # see `held`
 NARROW, WIDE = "minilm", "mpnet"  # the teachers, as their folders in the cache are called
-SIMILARITY = 5.0  # weight of the similarity matrix in `vector_loss`
-NEAR, NEAR_COSINE = 5.0, 0.5  # weight of the pairs in it that are near, and from which cosine on they are
 
 
 def held(count: int) -> int:
@@ -46,29 +44,6 @@ def embed(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str], size
     forward = partial(sentence_vectors, encoder)
     collate = collator(tokenizer, rows)
     return predict(encoder, lengths, collate, forward=forward, batch_size=size).numpy()
-
-
-def fit_target_map(wide: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """The map (W, H) from a wide teacher's vectors into a narrower space that lies close to `near`.
-
-    The wide vectors' best H dimensions (uncentred principal components: cosines are kept as well as H
-    dimensions can), rotated so that they fit `near` best (orthogonal Procrustes).
-
-    Args:
-        wide: (N, W) vectors of the teacher to be followed.
-        near: (M, H) vectors of the same first M texts in the space where the student already is.
-    """
-    wide, near = wide.astype(np.float64), near.astype(np.float64)
-    _, basis = np.linalg.eigh(wide.T @ wide)
-    basis = basis[:, ::-1][:, : near.shape[1]]
-    left, _, right = np.linalg.svd((wide[: len(near)] @ basis).T @ near)
-    return basis @ (left @ right)
-
-
-def mapped(wide: np.ndarray, target_map: np.ndarray) -> np.ndarray:
-    """Normalised targets (N, H) float32."""
-    out = wide.astype(np.float32) @ target_map.astype(np.float32)
-    return out / np.linalg.norm(out, axis=1, keepdims=True)
 
 
 class Targets:
@@ -127,36 +102,6 @@ def vector_loss(ours: Tensor, target: Tensor) -> tuple[Tensor, dict[str, float]]
     """`vector_losses` with the similarities of the targets, and its parts as numbers."""
     loss, parts = vector_losses(ours, target, target @ target.T)
     return loss, {name: part.item() for name, part in parts.items()}
-
-
-def vector_losses(
-    ours: Tensor, target: Tensor, similarity: Tensor, times: float = 1.0
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """1 − cosine, and the squared difference of the batch's similarity matrices, of all and of near pairs.
-
-    Two texts at random have nothing in common: the mean over all pairs says little of those that a
-    threshold has to tell apart, so these have a mean of their own.
-
-    Args:
-        ours: (B, H) unit vectors.
-        target: (B, H) unit vectors, or narrower ones, which ours are to equal with zeros after them.
-        similarity: (B, B), how near the texts are to be to each other.
-        times: by which the similarities' weights are multiplied.
-
-    Returns:
-        The loss, and its parts by name.
-    """
-    sentence = (1 - (ours[:, : target.shape[1]] * target).sum(1)).mean()
-    error = (ours @ ours.T - similarity).square()
-    others = ~torch.eye(len(error), dtype=torch.bool, device=error.device)
-    near = ((similarity > NEAR_COSINE) & others).float()
-    parts = {
-        "sentence": sentence,
-        "similarity": error.mean(),
-        "near_similarity": (error * near).sum() / near.sum().clamp(min=1),
-    }
-    between = SIMILARITY * parts["similarity"] + NEAR * parts["near_similarity"]
-    return sentence + times * between, parts
 
 
 def transfer_loss(

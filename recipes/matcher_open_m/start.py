@@ -18,7 +18,7 @@ from mobilebert_models import EncoderConfig, build
 from mobilebert_models.networks.bert import BertLayer
 from mobilebert_models.networks.layers import Encoder, additive_mask
 from mobilebert_models.networks.mobilebert import MobileBertLayer
-from studies.general_matcher.deeper_student import (
+from mobilebert_training.initialization.deeper_student import (
     NO_KEY,
     QUIET,
     ridge,

@@ -32,18 +32,15 @@ from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import file_sha256, save_array
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.checkpoint import save_whole
+from mobilebert_training.distillation.losses import vector_losses
+from mobilebert_training.distillation.vector_targets import fit_target_map
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.batches import window
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import fast_products, generator
 from recipes.general_matchers.stages import note
 from recipes.general_matchers.teachers import MAX_LENGTH, MPNET_SHA256, Encode, load_minilm, load_mpnet
-from recipes.general_matchers.trunk import (
-    fit_target_map,
-    sentence_vectors,
-    transfer_loss,
-    vector_losses,
-)
+from recipes.general_matchers.trunk import sentence_vectors, transfer_loss
 from recipes.matcher_open_m.near import neighbours
 from recipes.matcher_open_m.pool import SHARD, Pool, pool_texts, write_pool
 from recipes.matcher_open_m.start import warm_start

@@ -20,8 +20,11 @@ from torch.nn import functional as F
 from typer import Option
 
 from mobilebert_models import find_directory, preset, save_pretrained
+from mobilebert_models.loading.embedders import save_embedder
 from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.distillation.losses import vector_losses
+from mobilebert_training.initialization.deeper_student import as_teacher, fitted_start
 from recipes.general_matchers.batches import TrainingTexts
 from recipes.general_matchers.noise import Misspeller
 from recipes.general_matchers.numerics import device, moved
@@ -36,9 +39,8 @@ from recipes.general_matchers.train_students import (
     train_students,
 )
 from recipes.general_matchers.train_trunk import teacher_with_vocabulary
-from recipes.general_matchers.trunk import transfer_loss, vector_losses
+from recipes.general_matchers.trunk import transfer_loss
 from studies.common.script import console, run
-from studies.general_matcher.deeper_student import as_teacher, fitted_start
 from studies.general_matcher.options import (
     CACHE,
     MPNET,
@@ -54,7 +56,6 @@ from studies.general_matcher.options import (
     Wide,
     Workers,
 )
-from studies.general_matcher.train_mobilebert_tiny import write_embedder
 
 ARCHS = ("mobilebert-tiny", "mobilebert")
 TRANSFER = 0.4  # share of the budget in which layers are compared
@@ -72,7 +73,8 @@ class DeeperStudent(Student):
         shape = self.config.shape
         teacher, folder = teacher_with_vocabulary(self.config.parent, shape, texts, self.folder)
         known = TrainingTexts(texts, PairTokenizer.load(folder), Misspeller(None), 0.0, seed)
-        begun = fitted_start(shape, teacher, known, seed)
+        rows = [known.encoded[i] for i in known.usable]
+        begun = fitted_start(shape, teacher, known.tokenizer, rows, seed)
         save_pretrained(begun, start_at, tokenizer_from=folder)
 
     def make_trainable(self) -> None:
@@ -98,7 +100,7 @@ class DeeperStudent(Student):
 
     def write(self) -> None:
         """Write NAME/trunk."""
-        write_embedder(self.encoder.cpu().eval(), self.folder / "trunk", self.folder / "start")
+        save_embedder(self.encoder.cpu().eval(), self.folder / "trunk", tokenizer_from=self.folder / "start")
 
 
 class DeeperConfig(StudentConfig):

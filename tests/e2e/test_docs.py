@@ -59,6 +59,15 @@ NOT_RUN = {
     "mobilebert export --quant none --out artefacts/matcher-fp32": "docs/export.md runs it",
     "mobilebert factorize --model TEACHER": "needs a trained teacher",
     "mobilebert distill --teacher TEACHER": "needs a trained teacher",
+    "mobilebert distill --teacher minilm": "needs the reader's texts; tests/training runs it at toy size",
+    **dict.fromkeys(
+        (
+            "mobilebert export --model runs/tiny/",
+            "mobilebert train-matcher --arch runs/tiny/",
+            "mobilebert distill --teacher runs/teacher/model --student mobilebert-tiny",
+        ),
+        "needs the student before it",
+    ),
     "mobilebert export --model runs/kronecker-student": "needs the student before it",
     "mobilebert corpus": "needs the reader's text; tests/distill runs it",
     "mobilebert pretrain": "needs a corpus and a teacher; tests/distill runs it",

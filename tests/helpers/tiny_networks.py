@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from mobilebert_models import preset
+from mobilebert_models import EncoderConfig, preset
 
 
 def tiny(name):
@@ -19,6 +19,27 @@ def tiny(name):
         inside = 48 if config.intra_bottleneck_size > config.hidden_size else 16
         sizes |= {"intra_bottleneck_size": inside, "embedding_size": 8}
     return replace(config, **sizes)
+
+
+SHALLOW = EncoderConfig(
+    vocab_size=60,
+    hidden_size=24,
+    num_hidden_layers=2,
+    num_attention_heads=6,
+    intermediate_size=32,
+    max_position_embeddings=24,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+)
+# Four layers to each of SHALLOW's; two heads of four in each, so that three of them have its six heads.
+DEEP = replace(
+    tiny("mobilebert-tiny"),
+    num_hidden_layers=8,
+    num_attention_heads=2,
+    intra_bottleneck_size=8,
+    embedding_size=16,
+    attention_probs_dropout_prob=0.0,
+)
 
 
 def randomise(model, seed=0, special=False):

@@ -22,6 +22,7 @@ FIXED = {
         "mobilebert_export.pipeline.export_request",
         "mobilebert_export.verification.accuracy_budget",
         "mobilebert_training.distillation.distillation",
+        "mobilebert_training.distillation.text_distillation",
     },
 }
 

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from mobilebert_models import EncoderConfig, build
 from mobilebert_models.networks.embedding_matcher import AlignmentHead
 from mobilebert_models.networks.layers import encoder_of
+from mobilebert_training.distillation.vector_targets import fit_target_map, mapped
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers import stages, train_trunk
 from recipes.general_matchers.batches import window
@@ -27,7 +28,7 @@ from recipes.general_matchers.prune import prune
 from recipes.general_matchers.rules import caption, headline, rule_question
 from recipes.general_matchers.stages import Run, Settings, run_stage
 from recipes.general_matchers.train_head import RIDGE, best_offset, best_temperature, fit_rarity
-from recipes.general_matchers.trunk import Targets, fit_target_map, mapped, sentence_vectors, vector_loss
+from recipes.general_matchers.trunk import Targets, sentence_vectors, vector_loss
 from tests.helpers.tiny_networks import tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -16,6 +16,7 @@ from mobilebert_models.weights.four_bit import find_four_bits, four_bit_layers
 from mobilebert_models.weights.word_codes import find_codes, product_codes
 from mobilebert_runtime.errors import DataError, ModelError, OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.distillation.losses import NEAR, NEAR_COSINE, SIMILARITY, vector_losses
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.noise import Misspeller
 from recipes.general_matchers.teachers import read
@@ -30,7 +31,6 @@ from recipes.general_matchers.trainable_grids import (
     make_ordinary,
     make_trainable,
 )
-from recipes.general_matchers.trunk import NEAR, NEAR_COSINE, SIMILARITY, vector_losses
 from studies.general_matcher.train_students import main, parsed
 from tests.helpers.networks import TOY, spread
 from tests.helpers.texts import MINILM

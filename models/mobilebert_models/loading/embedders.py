@@ -8,11 +8,12 @@ from typing import cast
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from mobilebert_models.loading.pretrained import load_pretrained
+from mobilebert_models.loading.pretrained import load_pretrained, save_pretrained
 from mobilebert_models.loading.sentence_modules import encoder_directory, read_sentence_modules
 from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_models.networks.sentence_embedder import SentenceEmbedder, SentenceModules
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.files import replacing_folder, write_json
 
 
 def load_embedder(directory: str | Path) -> SentenceEmbedder:
@@ -32,6 +33,31 @@ def load_embedder(directory: str | Path) -> SentenceEmbedder:
             raise ModelError(f"{layer.folder}: reads {layer.in_features} features, not the {width} before it")
         width = layer.out_features
     return _around(encoder, modules).eval()
+
+
+def save_embedder(encoder: Encoder, directory: Path, *, tokenizer_from: Path, half: bool = False) -> None:
+    """Write a sentence-transformers folder: the encoder, the mean over its tokens, unit length.
+
+    Args:
+        encoder: a bare one.
+        directory: where to; an existing one is replaced at the end.
+        tokenizer_from: as for `save_pretrained`.
+        half: store float16.
+    """
+    kinds = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
+    modules = [
+        {"idx": k, "name": str(k), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for k, (kind, path) in enumerate(kinds.items())
+    ]
+    pooling = {"word_embedding_dimension": encoder.config.hidden_size, "pooling_mode_mean_tokens": True}
+    with replacing_folder(directory) as partial:
+        save_pretrained(encoder, partial / "encoder", tokenizer_from=tokenizer_from, half=half)
+        for path in (partial / "encoder").iterdir():
+            path.rename(partial / path.name)
+        (partial / "encoder").rmdir()
+        (partial / "1_Pooling").mkdir()
+        write_json(partial / "1_Pooling/config.json", pooling)
+        write_json(partial / "modules.json", modules)
 
 
 def _around(encoder: Encoder, modules: SentenceModules) -> SentenceEmbedder:

@@ -1,9 +1,12 @@
-"""Task distillation from start to end: check options, gather pairs, start a student, train and save it."""
+"""Distillation from start to end: check options, gather pairs, start a student, train and save it.
+
+An embedder as the teacher teaches from texts: `text_distillation`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ from mobilebert_training.distillation.distillation_data import (
 )
 from mobilebert_training.distillation.distillation_recipes import DistillationRecipe, recipe
 from mobilebert_training.distillation.task_distillation import distil
+from mobilebert_training.distillation.text_distillation import distil_texts, is_embedder
 from mobilebert_training.finetuning.encoded_pairs import predict_logits
 from mobilebert_training.initialization.student import (
     SEVENTH,
@@ -38,24 +42,27 @@ from mobilebert_training.initialization.student import (
 )
 from mobilebert_training.run_directory import claim, data_hashes, locked, model_hashes
 
+PAIRS_RECIPE = "matcher-m"
+
 
 @dataclass(frozen=True)
 class DistillationResult:
     """Results of a distillation."""
 
     model: Path  # directory: fp16 weights, tokenizer, decision settings
-    settings: MatcherSettings  # fitted on dev.tsv
+    settings: MatcherSettings | None  # fitted on dev.tsv; None of an embedder, which decides nothing
     records: list[dict[str, Any]]  # one a stage that was run; a finished one is not run again
 
 
 def distill(
     config: DistillationConfig, progress: Callable[[str], None] = lambda _: None
 ) -> DistillationResult:
-    """Distil fine-tuned teachers into a student by the stages of a recipe.
+    """Distil teachers into a student by the stages of a recipe.
 
-    Beside the labelled pairs the teachers label pairs mined from their texts; pairs of dev.tsv and test.tsv
-    are never mined. A student of a smaller vocabulary than its teacher keeps the word pieces that are
-    frequent in the training texts.
+    An embedder as the teacher makes an embedder of a file of texts. Fine-tuned pair classifiers make a
+    matcher of labelled pairs and of pairs mined from their texts, which they label; pairs of dev.tsv and
+    test.tsv are never mined. A student of a smaller vocabulary than its teacher keeps the word pieces that
+    are frequent in the training texts.
 
     Args:
         config: the options.
@@ -68,6 +75,9 @@ def distill(
         DataError: the pairs are missing, damaged, or of other classes than the teacher's.
         ResumeError: OUT holds a run with other inputs, or another process works there.
     """
+    teachers = teacher_directories(config)
+    if teachers and is_embedder(teachers[0]):
+        return DistillationResult(config.out / "model", None, distil_texts(config, teachers, progress))
     plan = checked_recipe(config)
     with locked(config.out):
         claim_folder(config)
@@ -87,7 +97,7 @@ def _distill(
     targets = None
     if plan.soft_labelled or config.debias:
         logits = teachers_logits(
-            config.teacher,
+            teacher_directories(config),
             data.pairs,
             config.labels or config.out / "labels",
             lambda share: progress(f"{counts}: {share:.0%} labelled by teachers"),
@@ -128,13 +138,26 @@ def checked_recipe(config: DistillationConfig) -> DistillationRecipe:
         OutputError: a finished model is in OUT already.
         ModelError: a model directory without a config, or shapes that the recipe can't compare.
     """
-    plan = recipe(config.recipe)
+    name = _recipe_name(config)
+    plan = recipe(name)
     if not config.teacher:
         raise OptionError("--teacher: expected at least one model directory")
-    if config.threads < 1 or not 0 <= config.seed < 2**32:
+    if plan.learns_vectors:
         raise OptionError(
-            f"--threads {config.threads}, --seed {config.seed}: expected at least 1, and 0 to 2^32 − 1"
+            f"--recipe {name}: is for an embedder, and the teacher {config.teacher[0]} is none; give one, "
+            "such as minilm, with --teacher and a file of texts with --data"
         )
+    if config.epochs is not None:
+        raise OptionError(f"--epochs {config.epochs}: is for an embedder as the teacher; leave it out")
+    if config.data.is_file():
+        raise OptionError(
+            f"--data {config.data}: is a file; a fine-tuned pair classifier teaches from a folder with "
+            "train.tsv and dev.tsv, an embedder such as minilm from a file of texts"
+        )
+    loops = [replace(stage.loop, dtype=config.dtype) for stage in plan.stages]
+    plan = replace(
+        plan, stages=tuple(replace(stage, loop=loop) for stage, loop in zip(plan.stages, loops, strict=True))
+    )
     if not (isfinite(config.debias) and config.debias >= 0):
         raise OptionError(f"--debias {config.debias}: expected a number of at least 0")
     if config.start is not None and (_is_factored(config) or config.student == SEVENTH):
@@ -144,25 +167,37 @@ def checked_recipe(config: DistillationConfig) -> DistillationRecipe:
         )
     if config.debias and plan.matches_hidden_states:
         raise OptionError(
-            f"--debias {config.debias}: the recipe {config.recipe!r} matches a teacher's hidden states, from "
+            f"--debias {config.debias}: the recipe {name!r} matches a teacher's hidden states, from "
             "which no bias can be taken; leave it out, and give --debias to `mobilebert calibrate`"
         )
     if not (plan.soft_labelled or config.debias):
         if config.labels is not None:
-            raise OptionError(f"--labels: the recipe {config.recipe!r} keeps no labels of teachers")
+            raise OptionError(f"--labels: the recipe {name!r} keeps no labels of teachers")
         if len(config.teacher) > 1:
             raise OptionError(
-                f"--teacher: given {len(config.teacher)} times; the recipe {config.recipe!r} has one teacher"
+                f"--teacher: given {len(config.teacher)} times; the recipe {name!r} has one teacher"
             )
     refuse_finished(config.out / "model", force=config.force)
-    if config.student == SEVENTH and not config.recipe.startswith("kronecker"):
+    if config.student == SEVENTH and not name.startswith("kronecker"):
         raise OptionError(
-            f"--recipe {config.recipe}: the student {SEVENTH} learns by kronecker-mined, kronecker or "
+            f"--recipe {name}: the student {SEVENTH} learns by kronecker-mined, kronecker or "
             "kronecker-supervised"
         )
-    teachers = [mobilebert_models.read_config(directory) for directory in config.teacher]
-    _check_shapes(config, plan, teachers[0])
+    _check_shapes(config, plan, mobilebert_models.read_config(teacher_directories(config)[0]))
     return plan
+
+
+def teacher_directories(config: DistillationConfig) -> list[Path]:
+    """The teachers' model directories.
+
+    Raises:
+        ModelError: a name that is unknown, or a package that is not installed.
+    """
+    return [mobilebert_models.find_directory(str(name)) for name in config.teacher]
+
+
+def _recipe_name(config: DistillationConfig) -> str:
+    return config.recipe or PAIRS_RECIPE
 
 
 def _check_shapes(config: DistillationConfig, plan: DistillationRecipe, teacher: EncoderConfig) -> None:
@@ -175,14 +210,17 @@ def _check_shapes(config: DistillationConfig, plan: DistillationRecipe, teacher:
         if _is_factored(config)
         else mobilebert_models.preset(config.student)
     )
-    if not any(stage.weights.layers for stage in plan.stages):
+    compares = any(stage.weights.layers for stage in plan.stages)
+    if not compares and (config.start is not None or _is_factored(config)):
         return
-    for name in ("hidden_size", "num_hidden_layers", "num_attention_heads"):
+    why = f"layers the recipe {_recipe_name(config)!r} compares" if compares else "embedding it inherits"
+    for name in ("hidden_size", *(("num_hidden_layers", "num_attention_heads") if compares else ())):
         ours, theirs = getattr(student, name), getattr(teacher, name)
         if ours != theirs:
             raise ModelError(
                 f"student {config.student}: {name} {ours} must equal the {theirs} of the teacher "
-                f"{config.teacher[0]}, whose layers the recipe {config.recipe!r} compares"
+                f"{config.teacher[0]}, whose {why}; a student of another shape is first distilled from an "
+                "embedder such as minilm and texts, then given to --start with --recipe debias-finetune"
             )
 
 
@@ -201,7 +239,7 @@ def _is_factored(config: DistillationConfig) -> bool:
 
 def _start(config: DistillationConfig, data: DistillationData) -> StudentStart:
     """Student and teacher before any training."""
-    directory = config.teacher[0]
+    directory = teacher_directories(config)[0]
     if _is_factored(config):
         teacher = mobilebert_models.load_classifier(directory)
         return StudentStart(start_factored(config.student, teacher), teacher, directory)
@@ -220,12 +258,14 @@ def claim_folder(config: DistillationConfig) -> None:
     """
     student = model_hashes(Path(config.student)) if _is_factored(config) else config.student
     start = config.start and model_hashes(mobilebert_models.find_directory(config.start))
+    teachers = enumerate(teacher_directories(config))
     inputs = {
-        "teacher": {str(number): model_hashes(path) for number, path in enumerate(config.teacher)},
+        "teacher": {str(number): model_hashes(path) for number, path in teachers},
         "data": data_hashes(config.data),
         "student": student,
         "start": start,
-        "recipe": config.recipe,
+        "recipe": _recipe_name(config),
+        "dtype": config.dtype,
         "debias": config.debias,
         "seed": config.seed,
     }
@@ -235,10 +275,10 @@ def claim_folder(config: DistillationConfig) -> None:
 def _metadata(config: DistillationConfig, data: DistillationData) -> dict[str, Any]:
     """What the records say of the run; names of folders, not their paths."""
     return {
-        "teacher": [path.name for path in config.teacher],
+        "teacher": [Path(teacher).name for teacher in config.teacher],
         "student": Path(config.student).name,
         "start": config.start and Path(config.start).name,
-        "recipe": config.recipe,
+        "recipe": _recipe_name(config),
         "data": config.data.name,
         "debias": config.debias,
         "seed": config.seed,

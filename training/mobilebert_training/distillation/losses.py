@@ -18,6 +18,8 @@ from mobilebert_models.networks.layers import EncoderOutput
 
 # The class index of a pair that nobody has labelled.
 UNLABELLED = -1
+SIMILARITY = 5.0  # weight of the similarity matrix in `vector_losses`
+NEAR, NEAR_COSINE = 5.0, 0.5  # weight of the pairs in it that are near, and from which cosine on they are
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Weights:
     embedding: float = 0.0  # squared difference of embedding outputs (KroneckerBERT Eq. 14)
     hidden_states: float = 0.0  # squared difference of feature maps as they are, sum over layers (Eq. 14)
     attention_scores: float = 0.0  # squared difference before the softmax, sum over layers (Eq. 14)
+    vectors: float = 0.0  # sentence vectors and their similarities (`vector_losses`)
     # Of a task.
     soft_labels: float = 0.0  # the teacher's class distribution
     hard_labels: float = 0.0  # cross-entropy, on labelled pairs only
@@ -209,6 +212,36 @@ def labelled_cross_entropy(logits: Tensor, labels: Tensor, weights: Tensor | Non
     """
     each = F.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="none")
     return (each if weights is None else each * weights).sum() / len(labels)
+
+
+def vector_losses(
+    ours: Tensor, target: Tensor, similarity: Tensor, times: float = 1.0
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """1 − cosine, and the squared difference of the batch's similarity matrices, of all and of near pairs.
+
+    Two texts at random have nothing in common: the mean over all pairs says little of those that a
+    threshold has to tell apart, so these have a mean of their own.
+
+    Args:
+        ours: (B, H) unit vectors.
+        target: (B, H) unit vectors, or narrower ones, which ours are to equal with zeros after them.
+        similarity: (B, B), how near the texts are to be to each other.
+        times: by which the similarities' weights are multiplied.
+
+    Returns:
+        The loss, and its parts by name.
+    """
+    sentence = (1 - (ours[:, : target.shape[1]] * target).sum(1)).mean()
+    error = (ours @ ours.T - similarity).square()
+    others = ~torch.eye(len(error), dtype=torch.bool, device=error.device)
+    near = ((similarity > NEAR_COSINE) & others).float()
+    parts = {
+        "sentence": sentence,
+        "similarity": error.mean(),
+        "near_similarity": (error * near).sum() / near.sum().clamp(min=1),
+    }
+    between = SIMILARITY * parts["similarity"] + NEAR * parts["near_similarity"]
+    return sentence + times * between, parts
 
 
 def _token_mean(per_token: Tensor, mask: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,40 @@ def distil(
     def evaluate() -> dict[str, float]:
         return dev_figures(student, tokenizer, dev)
 
+    def begin(stage: Stage) -> tuple[LengthBuckets, Loss]:
+        freeze(student, frozen=False)
+        freeze(student.classifier, frozen=not stage.trains_head)
+        if student.encoder.pooler is not None:
+            freeze(student.encoder.pooler, frozen=not stage.trains_head)
+        stage_targets = targets
+        if stage.learns_cached_logits and targets is None:
+            logits = teacher_logits(teacher, tokenizer, pairs, out / "teacher_logits")
+            stage_targets = TaskTargets(logits, np.ones(len(pairs)))
+        return stage_loss(stage, teacher, tokenizer, encoded, labels, stage_targets)
+
+    records = run_stages(student, recipe, out, begin, evaluate, metadata or {})
+    freeze(student, frozen=False)
+    return records
+
+
+def run_stages(
+    student: nn.Module,
+    recipe: DistillationRecipe,
+    out: Path,
+    begin: Callable[[Stage], tuple[LengthBuckets, Loss]],
+    evaluate: Callable[[], dict[str, float]],
+    metadata: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """Train `student` in place, stage by stage; returns one record for each that was not finished before.
+
+    Args:
+        student: in eval mode at the end.
+        recipe: the stages.
+        out: directory for records, checkpoints and the weights after each stage.
+        begin: prepares a stage; the batches it trains on and its loss.
+        evaluate: development figures.
+        metadata: what else the records shall say.
+    """
     records = []
     for stage in recipe.stages:
         kept = out / f"{stage.name}.weights"
@@ -96,18 +130,9 @@ def distil(
             student.load_state_dict(torch.load(kept, weights_only=True))
             kept.with_suffix(".checkpoint").unlink(missing_ok=True)  # of a run that was killed here
             continue
-        freeze(student, frozen=False)
-        freeze(student.classifier, frozen=not stage.trains_head)
-        if student.encoder.pooler is not None:
-            freeze(student.encoder.pooler, frozen=not stage.trains_head)
         if stage.dropout is not None:
             _set_dropout(student, stage.dropout)
-        stage_targets = targets
-        if stage.learns_cached_logits and targets is None:
-            logits = teacher_logits(teacher, tokenizer, pairs, out / "teacher_logits")
-            stage_targets = TaskTargets(logits, np.ones(len(pairs)))
-        source, loss = stage_loss(stage, teacher, tokenizer, encoded, labels, stage_targets)
-        known = (metadata or {}) | {"weights": asdict(stage.weights)}
+        source, loss = begin(stage)
         record = train(
             student,
             source,
@@ -116,11 +141,10 @@ def distil(
             out,
             name=stage.name,
             evaluate=evaluate,
-            metadata=known,
+            metadata=metadata | {"weights": asdict(stage.weights)},
             keep=lambda: save_whole(student.state_dict(), kept),  # noqa: B023 (called within this turn)
         )
         records.append(record)
-    freeze(student, frozen=False)
     student.eval()
     return records
 

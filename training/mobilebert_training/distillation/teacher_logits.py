@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import nn
@@ -45,18 +46,18 @@ def teacher_logits(
 
 
 def kept_predictions(
-    predict: Callable[[Sequence[Pair]], np.ndarray],
+    predict: Callable[[Sequence[Any]], np.ndarray],
     teacher: nn.Module,
-    pairs: Sequence[Pair],
+    pairs: Sequence[Any],
     folder: Path,
     progress: Callable[[float], None] = lambda _: None,
 ) -> np.ndarray:
-    """What `predict` says of N pairs, (N, …), kept as `teacher_logits` keeps logits.
+    """What `predict` says of N pairs or texts, (N, …), kept as `teacher_logits` keeps logits.
 
     Args:
-        predict: of some pairs, (M,) or (M, C).
+        predict: of some of them, (M,) or (M, C).
         teacher: the network that it asks.
-        pairs: N pairs.
+        pairs: N pairs, or texts.
         folder: made if it is not there; for this one `predict` alone.
         progress: called with the share that is done.
     """

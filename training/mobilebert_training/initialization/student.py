@@ -122,7 +122,8 @@ def init_student(
         texts: whose word pieces a smaller vocabulary keeps.
         folder: for the tokenizer of a smaller vocabulary.
         seed: of weights that are not inherited.
-        start: a trained model directory of this very config, and with its tokenizer, to go on from.
+        start: a trained model directory of this very config, and with its tokenizer, to go on from: a
+            classifier or an encoder.
 
     Raises:
         ModelError: nothing can be inherited, or `start` is of another shape; or a damaged directory.
@@ -134,7 +135,8 @@ def init_student(
         write_cut_tokenizer(teacher, kept, tokenizer)
     if start is None:
         return StudentStart(inherit(config, master, seed), master, tokenizer)
-    student = load_classifier(start)
+    # An encoder without a classifier gets a fresh one.
+    student = load_classifier(start, num_labels=master.num_labels, seed=seed)
     if student.config != config:
         raise ModelError(f"{start}: does not have the student's shape ({student.config}); expected {config}")
     if (start / "vocab.txt").read_bytes() != (tokenizer / "vocab.txt").read_bytes():

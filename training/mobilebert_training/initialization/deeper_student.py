@@ -21,15 +21,16 @@ from mobilebert_models.networks.bert import BertLayer
 from mobilebert_models.networks.layers import Encoder, EncoderOutput, additive_mask
 from mobilebert_models.networks.mobilebert import MobileBertLayer
 from mobilebert_runtime.errors import ModelError
+from mobilebert_runtime.tokenizer import PairTokenizer
+from mobilebert_training.finetuning.encoded_pairs import padded
 from mobilebert_training.initialization.student import factorise_embedding
-from recipes.general_matchers.batches import TrainingTexts
-from recipes.general_matchers.train_trunk import counted
 
 Batch = dict[str, Tensor]
 RIDGE = 1e-2  # of the variance of a block's inner features
 QUIET = 0.3  # size of what a block reads beside what its heads say, at the start
 NO_KEY = -60.0  # score of a padded key
 FITTED_ON, SIZE = 2400, 48  # texts that a start is fitted to, texts of a batch
+COUNTED = 12_000  # texts whose word pieces are counted
 COMMON = 0.6  # exponent of a word's count as its weight in the fit of the word embeddings
 
 
@@ -37,8 +38,17 @@ def group_size(config: EncoderConfig, teacher: EncoderConfig) -> int:
     """Student layers to each teacher layer.
 
     Raises:
-        ModelError: layers, heads or widths do not fit each other.
+        ModelError: a kind of network that no start is known for, or layers, heads or widths that do not fit
+            each other.
     """
+    narrow = config.use_bottleneck_attention or config.key_query_shared_bottleneck
+    if not (config.is_bottleneck and narrow and config.normalization_type == "no_norm"):
+        raise ModelError("expected a bottleneck network with NoNorm, such as mobilebert-tiny or mobilebert")
+    if teacher.model_type != "bert" or teacher.type_vocab_size != config.type_vocab_size:
+        raise ModelError(
+            f"layers are compared with those of a BERT with {config.type_vocab_size} token types, not of "
+            f"{teacher.model_type} with {teacher.type_vocab_size}"
+        )
     group, rest = divmod(config.num_hidden_layers, teacher.num_hidden_layers)
     heads = -(-teacher.num_attention_heads // config.num_attention_heads)
     widths = [c.attention_size // c.num_attention_heads for c in (config, teacher)]
@@ -69,12 +79,30 @@ def as_teacher(ours: EncoderOutput, teacher: EncoderConfig) -> EncoderOutput:
     return EncoderOutput(ours.last_hidden_state, ours.pooled, states, scores)
 
 
-def fitted_start(config: EncoderConfig, teacher: Encoder, known: TrainingTexts, seed: int) -> Encoder:
-    """`start` on texts that are spread over the known ones."""
-    rows = known.usable[:: max(1, len(known.usable) // FITTED_ON)]
-    rows = rows[np.argsort(known.lengths[rows], kind="stable")]
-    batches = [known.batch(part) for part in np.array_split(rows, max(1, len(rows) // SIZE))]
-    return start(config, teacher, batches, counted(known, config.vocab_size), seed)
+def fitted_start(
+    config: EncoderConfig,
+    teacher: Encoder,
+    tokenizer: PairTokenizer,
+    rows: Sequence[tuple[list[int], list[int]]],
+    seed: int,
+) -> Encoder:
+    """`start` on texts that are spread over the given ones.
+
+    Args:
+        config: of the student.
+        teacher: whose layers it answers to.
+        tokenizer: of both.
+        rows: ids and types of the texts.
+        seed: of what is fresh.
+
+    Raises:
+        ModelError: see `group_size`.
+    """
+    chosen = sorted(rows[:: max(1, len(rows) // FITTED_ON)], key=lambda row: len(row[0]))
+    parts = np.array_split(np.arange(len(chosen)), max(1, len(chosen) // SIZE))
+    batches = [padded(tokenizer, [chosen[i] for i in part]) for part in parts]
+    ids = np.concatenate([ids for ids, _ in rows[:COUNTED]])
+    return start(config, teacher, batches, np.bincount(ids, minlength=config.vocab_size), seed)
 
 
 def start(
