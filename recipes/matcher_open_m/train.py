@@ -96,7 +96,7 @@ def main(
 
 def input_hash(settings: Settings, shape: EncoderConfig, files: list[Path]) -> str:
     """One hash of all that decides what a run learns."""
-    parts = [asdict(settings), asdict(shape), [file_sha256(path) for path in files], MPNET_SHA256]
+    parts = [asdict(settings), shape.to_dict(), [file_sha256(path) for path in files], MPNET_SHA256]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
