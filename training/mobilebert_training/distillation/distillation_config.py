@@ -13,27 +13,27 @@ class DistillationConfig:
 
     teacher: Annotated[
         tuple[str, ...],
-        "Model directory of a fine-tuned pair classifier; or an embedder: minilm, or a sentence-transformers "
-        "folder. Of several the first one's layers count.",
+        "Model directory of a fine-tuned pair classifier, or an embedder: minilm or a sentence-transformers "
+        "folder. Of several, the first one's layers are compared.",
     ]
     data: Annotated[
         Path,
-        "Folder with train.tsv and dev.tsv; of an embedder a file of texts, one a line (.txt, .xz, .gz).",
+        "Folder with train.tsv and dev.tsv; for an embedder a file with one text per line (.txt, .xz, .gz).",
     ]
     out: Annotated[Path, "Folder of the run; an interrupted run there is resumed."]
     student: Annotated[
         str,
-        "Preset of the student, of an embedder mobilebert-tiny or mobilebert; a Kronecker-factored model "
-        "directory; or kronecker-seventh: a seventh of the teacher, with --recipe kronecker-mined.",
+        "Preset of the student (of an embedder: mobilebert-tiny or mobilebert), a Kronecker-factored "
+        "model directory, or kronecker-seventh: a seventh of the teacher, with --recipe kronecker-mined.",
     ] = "matcher-m"
-    recipe: Annotated[str | None, "Distillation recipe. [matcher-m; of an embedder: embedder]"] = None
-    epochs: Annotated[float | None, "Of an embedder: passes over the texts. [1]"] = None
+    recipe: Annotated[str | None, "Distillation recipe. [matcher-m; for an embedder: embedder]"] = None
+    epochs: Annotated[float | None, "Passes over the texts, where an embedder teaches. [1]"] = None
     start: Annotated[
         str | None, "Trained model of the student's shape to continue from: a directory or 'matcher-qqp-m'."
     ] = None
     debias: Annotated[float, "Share of the length bias to remove from the targets; 1: all."] = 0.0
     labels: Annotated[
-        Path | None, "Folder of what the teachers say, to share between students. [OUT/labels]"
+        Path | None, "Folder where the teachers' answers are kept, to share between students. [OUT/labels]"
     ] = None
     dtype: Annotated[str, "float32, or bf16 where the processor or GPU has it."] = "float32"
     seed: Annotated[int, "Random seed of initial weights and mining."] = 0

@@ -8,17 +8,17 @@ from mobilebert_training.distillation.distillation_config import DistillationCon
 
 
 def run(config: DistillationConfig, **columns: str | None) -> None:
-    """Distil a student: of labelled pairs a matcher, of texts an embedder.
+    """Distil a student: a matcher from labelled pairs, or an embedder from texts.
 
-    A fine-tuned pair classifier teaches by labelled pairs: inherit, layer-wise transfer, joint transfer,
+    A fine-tuned pair classifier teaches with labelled pairs: inherit, layer-wise transfer, joint transfer,
     task. It also labels pairs mined from their texts; texts of dev.tsv and test.tsv are never mined. A
     student of a smaller vocabulary than its teacher keeps the word pieces that are frequent in the training
     texts. Leaves OUT/model (fp16, decision settings fitted on dev.tsv) and one record a stage.
 
-    An embedder, such as minilm, teaches by texts alone. Its student has several layers to each of its layers:
-    mobilebert-tiny and mobilebert four to each of MiniLM's. Feature maps, attention and sentence vectors are
-    compared first, then sentence vectors. Further teachers give sentence vectors only. Leaves OUT/model, a
-    sentence-transformers folder that `export`, `train-matcher` and `finetune` take as a model.
+    An embedder, such as minilm, teaches with texts alone. Its student has several layers for each of its own:
+    mobilebert-tiny and mobilebert have four for each of MiniLM's. First feature maps, attention and sentence
+    vectors are compared, then sentence vectors only. Further teachers give nothing but sentence vectors.
+    Leaves OUT/model, a sentence-transformers folder that `export`, `train-matcher` and `finetune` take.
     """
     from mobilebert_export import library
     from mobilebert_export.terminal import Terminal
