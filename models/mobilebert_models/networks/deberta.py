@@ -81,10 +81,7 @@ class DisentangledAttention(SelfAttention):
         Returns:
             The context (B, Q, H) and the masked scores (B, A, Q, S).
         """
-        q, k, v = (
-            self._split(layer(one))
-            for layer, one in ((self.query, first_rows(x, rows)), (self.key, x), (self.value, x))
-        )
+        q, k, v = self.split_heads(first_rows(x, rows), x, x)
         keys, queries = positions
         scores = torch.matmul(q, k.transpose(-1, -2))
         if keys is not None:

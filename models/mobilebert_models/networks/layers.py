@@ -113,6 +113,10 @@ class SelfAttention(nn.Module):
         # (B, S, A·D) → (B, S, A, D) → (B, A, S, D)
         return x.view(batch, length, self.heads, self.head_size).transpose(1, 2)
 
+    def split_heads(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What the heads make of (B, Q, …), (B, S, …) and (B, S, …): (B, A, Q or S, D) each."""
+        return self._split(self.query(query)), self._split(self.key(key)), self._split(self.value(value))
+
     def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Attend.
 
@@ -125,7 +129,7 @@ class SelfAttention(nn.Module):
         Returns:
             The context (B, Q, A·D) and the masked scores (B, A, Q, S).
         """
-        q, k, v = self._split(self.query(query)), self._split(self.key(key)), self._split(self.value(value))
+        q, k, v = self.split_heads(query, key, value)
         products = torch.matmul(q, k.transpose(-1, -2))
         scores = (products if self.scale == 1.0 else products * self.scale) + mask
         context = torch.matmul(self.dropout(scores.softmax(-1)), v)

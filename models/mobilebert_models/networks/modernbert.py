@@ -45,10 +45,7 @@ class RotaryAttention(SelfAttention):
         Returns:
             The context (B, Q, H) and the masked scores (B, A, Q, S).
         """
-        q, k, v = (
-            self._split(layer(one))
-            for layer, one in ((self.query, first_rows(x, rows)), (self.key, x), (self.value, x))
-        )
+        q, k, v = self.split_heads(first_rows(x, rows), x, x)
         q, k = _turned(q, turn if rows is None else turn[:, :rows]), _turned(k, turn)
         products = torch.matmul(q, k.transpose(-1, -2))
         scores = (products if self.scale == 1.0 else products * self.scale) + mask
