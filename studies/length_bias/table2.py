@@ -3,14 +3,16 @@
     python -m studies.length_bias.table2 --out results/length_bias --runs runs/length_bias
 
 Every run without a record is trained; an interrupted one goes on where it was, and processes with different
-data sets, architectures or seeds can work side by side.
+data sets, architectures or seeds can work side by side. `--own-sizes --epochs 6` trains on all pairs, as the
+paper does, and `--probe CORPUS` measures after every epoch how much of a text's length ESIM and BiMPM hold.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,10 +36,13 @@ from mobilebert_training.finetuning.fit_matcher import fit, loop_config
 from studies.common.paper_data import PAPER_DATA, held_out_parts, paper_data
 from studies.common.records import recorded
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
+from studies.length_bias.probe import RECURRENT
+from studies.length_bias.sentlen import SentLen, probe, sentlen
 from studies.length_bias.word_level.word_matcher import TRAINING, WordMatcher, build_matcher
 
 # Architecture → training pairs at most: what one core can do in minutes; the paper trains on all.
 MAX_PAIRS = {"matchpyramid": 30_000, "esim": 10_000, "bimpm": 10_000, "bert-tiny": 15_000}
+PROBED = (2000, 500, 1000)  # sentences a length bin to train, stop and test a probe
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,18 @@ def main(
     ] = None,
     data_root: Annotated[Path | None, Option(help="Folder of the data sets.")] = None,
     max_pairs: Annotated[int | None, Option(min=1, help="Another cap on training pairs.")] = None,
+    own_sizes: Annotated[bool, Option(help="All pairs of each training set, as the paper trains.")] = False,
+    epochs: Annotated[float | None, Option(min=0.1, help="Epochs at most, instead of the table's.")] = None,
+    probe_texts: Annotated[
+        list[Path] | None,
+        Option("--probe", help="Text to probe ESIM and BiMPM with after every epoch (Table 3)."),
+    ] = None,
     threads: Threads = 1,
 ) -> None:
     """Train and test every run of Table 2 that has no record yet."""
+    if own_sizes and max_pairs:
+        raise BadParameter("--own-sizes takes all pairs; leave --max-pairs out", param_hint="--own-sizes")
+    sentences = sentlen(probe_texts, PROBED) if probe_texts else None
     datas = _known("--data", data, PAPER_DATA)
     archs = _known("--arch", arch, MAX_PAIRS)
     train_sets = _known("--train-set", train_set, TRAIN_SETS)
@@ -85,6 +99,9 @@ def main(
                 init=init,
                 init_description=init_description,
                 max_pairs=max_pairs,
+                own_sizes=own_sizes,
+                epochs=epochs,
+                sentences=sentences,
             ),
         )
         tests = {
@@ -117,6 +134,9 @@ def run_one(
     init: Path | None = None,
     init_description: str | None = None,
     max_pairs: int | None = None,
+    own_sizes: bool = False,
+    epochs: float | None = None,
+    sentences: SentLen | None = None,
 ) -> dict[str, Any]:
     """Train (or take up) one matcher and test it; returns the record.
 
@@ -127,16 +147,20 @@ def run_one(
         init: model directory that bert-tiny starts from.
         init_description: what the record says about it.
         max_pairs: another cap than the table's.
+        own_sizes: all pairs of the training set, without a cap; else both sets of a comparison have one size.
+        epochs: at most, instead of the table's.
+        sentences: a recurrent network is probed with these after every epoch.
     """
     data = paper_data(config.data, data_root)
     settings = TRAINING[config.arch]
+    settings = replace(settings, epochs=epochs or settings.epochs)
     examples, dev, metadata = training_part(
         data,
         config.train_set,
         seed=config.seed,
-        max_pairs=max_pairs or MAX_PAIRS[config.arch],
+        max_pairs=None if own_sizes else max_pairs or MAX_PAIRS[config.arch],
         max_dev=DEV_PAIRS,
-        equal_size=True,
+        equal_size=not own_sizes,
     )
     folder = runs / config.name
     started = time.monotonic()
@@ -147,7 +171,10 @@ def run_one(
         max_tokens=settings.max_tokens,
     )
     loop = loop_config(settings, len(examples), config.seed)
-    training = fit(matcher, examples, dev, loop, folder, swap=settings.swap, metadata=metadata)
+    watch = None
+    if sentences is not None and isinstance(matcher, WordMatcher) and config.arch in RECURRENT:
+        watch = partial(length_probe, matcher, sentences)
+    training = fit(matcher, examples, dev, loop, folder, swap=settings.swap, metadata=metadata, watch=watch)
     matcher.save(folder / "model")
     tests: dict[str, Any] = {}
     for part in held_out_parts(data):
@@ -163,7 +190,9 @@ def run_one(
         "seed": config.seed,
         "config": training["config"] | asdict(settings),
         **metadata,
-        "sizes": "original and adversarial training sets of a comparison have the same number of pairs",
+        "sizes": "all pairs of each training set"
+        if own_sizes
+        else "original and adversarial training sets of a comparison have the same number of pairs",
         "epochs_run": steps * settings.batch_size / len(examples),
         "best_step": training.get("best_step", steps),
         "seconds": training["seconds"],
@@ -175,6 +204,13 @@ def run_one(
         "init": (init_description or "random weights") if config.arch == "bert-tiny" else None,
         "tests": tests,
     }
+
+
+def length_probe(matcher: WordMatcher, sentences: SentLen) -> dict[str, float]:
+    """SentLen of a network as it is now (Table 3); the random numbers of its training stay as they are."""
+    with torch.random.fork_rng():
+        found = probe(torch.from_numpy(matcher.represent(sentences.texts)), sentences)
+    return {"sentlen": found["accuracy"]}
 
 
 def figures(examples: Examples, logits: np.ndarray, category: np.ndarray) -> dict[str, Any]:

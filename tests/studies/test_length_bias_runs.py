@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from mobilebert_runtime.errors import DataError
 from studies.common import script
 from studies.common.paper_data import held_out_parts, paper_data
 from studies.length_bias import table2
+from studies.length_bias.sentlen import ProbeConfig, Sentences, SentLen, probe
 from studies.length_bias.table2 import RunConfig, figures, main, run_configs, run_one
 from studies.length_bias.word_level.word_matcher import TRAINING
 from tests.helpers.biased_data import use_small_vectors, write_data_sets
@@ -71,6 +73,32 @@ def test_a_run_leaves_a_complete_record_and_its_matcher(vectors, data_root, tmp_
         assert written["trainable_parameters"] == 52_962
         assert (tmp_path / "runs" / config.name / "model" / "word_matcher.json").is_file()
     assert {"clean_dev_original", "clean_dev_adversarial"} <= written["tests"].keys()
+
+
+def test_own_sizes_take_all_pairs_and_a_probe_changes_no_training(vectors, data_root, tmp_path, monkeypatch):
+    monkeypatch.setattr(table2, "probe", partial(probe, config=ProbeConfig(max_epochs=4, seeds=(0,))))
+    texts = [" ".join(["word"] * (5 + i % 6)) for i in range(36)]
+    labels = np.arange(36) % 6
+    parts = [Sentences(texts[k::3], labels[k::3]) for k in range(3)]
+    sizes, records = set(), []
+    for train_set in ("original", "adversarial"):
+        for name, sentences in (("probed", SentLen(*parts)), ("plain", None)):
+            record = run_one(
+                RunConfig("qqp", "esim", train_set, 0),
+                tmp_path / name,
+                data_root=data_root,
+                own_sizes=True,
+                epochs=2,
+                sentences=sentences,
+            )
+            assert record["train_pairs"] == record["train_pairs_available"][train_set]
+            records.append(record)
+        sizes.add(record["train_pairs"])
+        probed, plain = records[-2:]
+        assert [0 <= row.pop("sentlen") <= 1 for row in probed["early_stopping"]] == [True, True]
+        assert probed["early_stopping"] == plain["early_stopping"]
+        assert probed["tests"] == plain["tests"]
+    assert len(sizes) == 2
 
 
 def test_finished_runs_are_skipped(vectors, data_root, tmp_path, monkeypatch, capsys):
@@ -140,7 +168,8 @@ def test_named_data_that_is_not_there_says_where_it_was_sought(tmp_path):
     [
         (["--data", "mrpc"], "'mrpc' is unknown; expected one of qqp"),
         (["--arch", "drmm"], "expected one of matchpyramid"),
-        (["--epochs", "2"], "No such option: --epochs"),
+        (["--speed", "2"], "No such option: --speed"),
+        (["--own-sizes", "--max-pairs", "9"], "leave --max-pairs out"),
     ],
 )
 def test_bad_requests_end_in_one_line(arguments, message, tmp_path, capsys):

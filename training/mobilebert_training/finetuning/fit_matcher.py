@@ -102,6 +102,7 @@ def fit(
     swap: bool = False,
     metadata: dict[str, Any] | None = None,
     keep: Callable[[], None] | None = None,
+    watch: Callable[[], dict[str, float]] | None = None,
 ) -> dict[str, Any]:
     """Cross-entropy training in place; returns the record of `mobilebert_training.trainer.train`.
 
@@ -117,6 +118,7 @@ def fit(
         swap: see `TrainingSettings`.
         metadata: what else the record shall say.
         keep: writes the trained matcher, see `mobilebert_training.trainer.train`.
+        watch: further figures, taken and recorded with each development figure; they choose nothing.
 
     Raises:
         ResumeError: `out` holds a checkpoint of another configuration.
@@ -136,7 +138,7 @@ def fit(
         config,
         out,
         name="finetune",
-        evaluate=lambda: dev_figures(matcher, dev),
+        evaluate=lambda: dev_figures(matcher, dev) | (watch() if watch else {}),
         select="dev_map" if dev.groups is not None else "dev_log_likelihood",
         metadata=metadata,
         keep=keep,
