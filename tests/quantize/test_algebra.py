@@ -20,6 +20,7 @@ from mobilebert_runtime.card import Bucket
 from mobilebert_runtime.errors import OptionError
 from tests.helpers import small_matcher
 from tests.helpers.tiny_networks import encoded, randomise, tiny
+from tests.models.test_embedding_matcher import MOBILEBERT, matcher, packed, texts
 
 SHAPES = ("bert-base", "ib-bert-large", "mobilebert", "mobilebert-table1", "mobilebert-tiny")
 SHAPES += ("mobilebert-without-opt", "matcher-m", "albert-base", "rewritten-bert")
@@ -62,6 +63,16 @@ def test_shipped_matcher_is_the_same_function_at_full_size():
     assert after.macs < 0.89 * before.macs, "all but keys and values of one layer of six is gone"
     assert after.operators["mul"] == 3  # padded words, the token-type column, the mask's value
     assert not any(isinstance(part, NoNorm | Multiply) for part in rewritten.network.modules())
+
+
+@pytest.mark.parametrize("head", ["embedding_matcher", "learned_matcher"])
+def test_a_matcher_of_vectors_on_a_mobilebert_trunk_stays_the_same_function(head):
+    model = matcher(MOBILEBERT, head=head).double()
+    left, right = texts(2)
+    proof = {name: ids.numpy().astype(np.int32) for name, ids in packed(left, right, 40).items()}
+    rewritten = simplify(model, proof=proof)
+    assert all(done.relative_difference < 1e-10 for done in rewritten.passes)
+    assert sum(done.changed.get("norms folded", 0) for done in rewritten.passes) > 0
 
 
 def test_a_zero_or_tiny_scale_leaves_one_explicit_multiplication_and_no_shift():

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_models.networks.mobilebert import MobileBertEmbeddings
 
@@ -53,14 +54,15 @@ def merge_token_types(network: nn.Module) -> tuple[dict[str, int], list[str]]:
 
     T[0] joins the position table, which is added at every position; the difference becomes a column of the
     linear map that reads the words. A lookup, which no delegate takes, and a sum of (S, H) disappear; single
-    texts, whose types are all 0, pay for neither. Only models with exactly two types.
+    texts, whose types are all 0, pay for neither. Only models with exactly two types; not a matcher of
+    vectors, which adds T[0] to every text.
 
     Returns:
         Counts of what changed, and what was left as it was, with the reason.
     """
     encoder = encoder_of(network)
     old: Any = encoder.embeddings
-    if not isinstance(old, MobileBertEmbeddings):
+    if not isinstance(old, MobileBertEmbeddings) or isinstance(network, EmbeddingMatcher):
         return {"lookups removed": 0}, []
     if encoder.config.type_vocab_size != 2:
         return {"lookups removed": 0}, [f"embeddings: {encoder.config.type_vocab_size} token types, not 2"]
