@@ -128,13 +128,17 @@ def _take_out(fitted: Tensor, inverse: Tensor, count: int) -> Tensor:
     return there[:-1].nonzero()[:, 0]
 
 
+def coded_words(table: Tensor, counts: np.ndarray, seed: int) -> Tensor:
+    """The nearest table (V, E) of product codes to one whose rows occur so often, (V,)."""
+    share = torch.from_numpy((counts + 0.5) ** 0.6).float()
+    return product_codes(table, share / share.sum(), CODED, seed=seed).table()
+
+
 def code_embeddings(teacher: Encoder, student: Encoder, counts: np.ndarray, seed: int) -> None:
     """Give a student of the teacher's width its embeddings, the words as product codes, which stay."""
     ours, theirs = student.embeddings, teacher.embeddings
-    share = torch.from_numpy((counts + 0.5) ** 0.6).float()
-    coded = product_codes(theirs.word_embeddings.weight, share / share.sum(), CODED, seed=seed)
     with torch.no_grad():
-        ours.word_embeddings.weight.copy_(coded.table())
+        ours.word_embeddings.weight.copy_(coded_words(theirs.word_embeddings.weight, counts, seed))
         rows = len(ours.position_embeddings.weight)
         ours.position_embeddings.weight.copy_(theirs.position_embeddings.weight[:rows])
         ours.token_type_embeddings.weight.copy_(theirs.token_type_embeddings.weight)

@@ -28,6 +28,7 @@ from mobilebert_models import EncoderConfig, load_pretrained, preset, save_pretr
 from mobilebert_models.loading.packaged import packaged_directory
 from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_models.networks.layers import Encoder, encoder_of
+from mobilebert_models.weights.word_codes import looks_coded
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import file_sha256, save_array
 from mobilebert_runtime.tokenizer import PairTokenizer
@@ -38,6 +39,7 @@ from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.batches import window
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import fast_products, generator
+from recipes.general_matchers.prune import coded_words
 from recipes.general_matchers.stages import note
 from recipes.general_matchers.teachers import MAX_LENGTH, MPNET_SHA256, Encode, load_minilm, load_mpnet
 from recipes.general_matchers.trunk import sentence_vectors, transfer_loss
@@ -67,7 +69,7 @@ class Settings:
     size: int = 256  # texts a batch
     share: float = 0.3  # of MiniLM in the targets; the rest is MPNet
     noise: float = 0.15  # share of texts that are misspelt for the student
-    layers: float = 3600.0  # processor seconds at first in which layers are compared, too
+    layers: float = 3600.0  # processor seconds at first in which layers are compared and words learned, too
     reading: float = 0.35  # share of the time that the teachers get until they have read all texts
     average: float = 0.999  # of the weights that are measured and written: kept in every step
     seed: int = 0
@@ -227,6 +229,8 @@ class Training:
                 noted += time.process_time() - began
                 began = time.process_time()
                 batches = batches or self._window()
+                if self._vectors_only() and self._words(self.student).requires_grad:
+                    self._keep_words()
                 for name, part in self._learn(batches.pop(), budget).items():
                     sums.setdefault(name, []).append(part.detach())
                 self.used += time.process_time() - began
@@ -244,6 +248,26 @@ class Training:
                     saved = self.used
         self._save()
         self._note(finished=True, dev=self.figures(self.averaged))
+
+    def _vectors_only(self) -> bool:
+        """Layers have been compared for long enough."""
+        return self.used - self.reading > self.settings.layers
+
+    @staticmethod
+    def _words(encoder: Encoder) -> nn.Parameter:
+        table: nn.Parameter = encoder.embeddings.word_embeddings.weight
+        return table
+
+    def _keep_words(self) -> None:
+        """From here on word embeddings stay as product codes, and all else is learned around them."""
+        words = self._words(self.averaged).detach()
+        if not looks_coded(words):
+            counts = np.bincount(self.pool.ids, minlength=len(words))
+            table = coded_words(words, counts, self.settings.seed)
+            with torch.no_grad():
+                for encoder in (self.student, self.averaged):
+                    self._words(encoder).copy_(table)
+        self._words(self.student).requires_grad_(False)
 
     def _window(self) -> list[np.ndarray]:
         draw = generator(f"{self.settings.seed} {self.step}")
@@ -270,7 +294,7 @@ class Training:
 
     def _loss(self, index: np.ndarray) -> tuple[Tensor, dict[str, Tensor]]:
         target, similarity = self._targets(index)
-        if self.used - self.reading > self.settings.layers:
+        if self._vectors_only():
             with fast_products():
                 ours = sentence_vectors(self.student, self._noisy(index))
             return vector_losses(ours, target, similarity)

@@ -14,6 +14,7 @@ import torch
 from torch.nn import functional as F
 
 from mobilebert_models import EncoderConfig, build, preset, save_pretrained
+from mobilebert_models.weights.word_codes import find_codes
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.noise import Misspeller
@@ -107,6 +108,8 @@ def test_a_run_learns_resumes_where_it_was_and_refuses_other_inputs(begun):
     figures = [line["dev"] for line in notes(first) if "dev" in line]
     assert figures[-1]["held_cosine"] > figures[0]["held_cosine"] + 0.05
     assert figures[-1]["held_order"] > figures[0]["held_order"]
+    table = first.student.embeddings.word_embeddings.weight.clone()
+    assert find_codes(table) is not None, "words are codes once layers are no longer compared"
     again = begun()
     assert (again.step, again.seen, again.used) == (first.step, first.seen, first.used)
     for ours, theirs in zip(again.student.parameters(), first.student.parameters(), strict=True):
@@ -115,6 +118,8 @@ def test_a_run_learns_resumes_where_it_was_and_refuses_other_inputs(begun):
     assert again.pool.read == first.pool.read
     again.run(5.0)
     assert again.step > first.step
+    for encoder in (again.student, again.averaged):
+        assert torch.equal(encoder.embeddings.word_embeddings.weight, table), "codes stay"
     with pytest.raises(ResumeError, match="holds a run on other texts, teachers, shape or settings"):
         begun(inputs="others")
 
