@@ -28,6 +28,7 @@ from studies.length_bias.sentlen import BINS, MAJORITY, ProbeConfig, SentLen, pr
 from studies.length_bias.word_level.word_matcher import build_word_matcher, load_word_matcher
 
 RECURRENT = ("bimpm", "esim")
+PER_BIN = (2000, 500, 1000)  # sentences of a length bin to train, stop and test the classifier
 _TRAINED_ON = "original"  # Table 3 probes the matchers of the original training sets
 
 
@@ -59,9 +60,11 @@ def main(
     runs: Annotated[
         Path | None, Option(help="Folder of trained matchers, as studies.length_bias.table2 leaves it.")
     ] = None,
-    train: Annotated[int, Option(min=1, help="Sentences a length bin to train the classifier on.")] = 2000,
-    dev: Annotated[int, Option(min=1, help="Sentences a bin to stop it by.")] = 500,
-    test: Annotated[int, Option(min=1, help="Sentences a bin to test it on.")] = 1000,
+    train: Annotated[int, Option(min=1, help="Sentences a length bin to train the classifier on.")] = PER_BIN[
+        0
+    ],
+    dev: Annotated[int, Option(min=1, help="Sentences a bin to stop it by.")] = PER_BIN[1],
+    test: Annotated[int, Option(min=1, help="Sentences a bin to test it on.")] = PER_BIN[2],
     seed: Annotated[int, Option(help="Of the drawn sentences.")] = 0,
     random_networks: Annotated[
         int, Option(min=1, help="Random bimpm and esim networks to average over.")

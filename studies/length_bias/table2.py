@@ -36,13 +36,12 @@ from mobilebert_training.finetuning.fit_matcher import fit, loop_config
 from studies.common.paper_data import PAPER_DATA, held_out_parts, paper_data
 from studies.common.records import recorded
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
-from studies.length_bias.probe import RECURRENT
+from studies.length_bias.probe import PER_BIN, RECURRENT
 from studies.length_bias.sentlen import SentLen, probe, sentlen
 from studies.length_bias.word_level.word_matcher import TRAINING, WordMatcher, build_matcher
 
 # Architecture → training pairs at most: what one core can do in minutes; the paper trains on all.
 MAX_PAIRS = {"matchpyramid": 30_000, "esim": 10_000, "bimpm": 10_000, "bert-tiny": 15_000}
-PROBED = (2000, 500, 1000)  # sentences a length bin to train, stop and test a probe
 
 
 @dataclass(frozen=True)
@@ -84,11 +83,11 @@ def main(
     """Train and test every run of Table 2 that has no record yet."""
     if own_sizes and max_pairs:
         raise BadParameter("--own-sizes takes all pairs; leave --max-pairs out", param_hint="--own-sizes")
-    sentences = sentlen(probe_texts, PROBED) if probe_texts else None
     datas = _known("--data", data, PAPER_DATA)
     archs = _known("--arch", arch, MAX_PAIRS)
     train_sets = _known("--train-set", train_set, TRAIN_SETS)
     torch.set_num_threads(threads)
+    sentences = sentlen(probe_texts, PER_BIN) if probe_texts else None
     for config in run_configs(datas, archs, train_sets, seeds or [0]):  # type: ignore[arg-type]
         record = recorded(
             out / "cells" / f"{config.name}.json",
