@@ -31,13 +31,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mobilebert_models.networks.layers import input_names
+from mobilebert_models.networks.layers import NoNorm, input_names
 from mobilebert_quantize.algebra.attention import attentions
 from mobilebert_quantize.algebra.streams import (
     Basis,
     Multiply,
     Stream,
     Version,
+    affine,
     change_basis,
     encoder_of,
     find_streams,
@@ -231,27 +232,35 @@ def _positive(values: Tensor) -> Tensor:
 def _streams(network: nn.Module, found: Measured) -> Iterator[tuple[float, float]]:
     """Scale every stream whose norms are folded; an explicit multiplication begins a new scale.
 
-    A stream that begins in tables that must stay as they are keeps its scale.
+    A stream that begins in tables that must stay as they are keeps its scale. So do the versions from one
+    explicit multiplication to the next where one of them is open.
     """
     for stream in find_streams(network):
-        folded = all(isinstance(norm, nn.Identity | Multiply) for norm in stream.norms)
+        folded = all(
+            isinstance(version.norm, nn.Identity | Multiply)
+            or (version.open and isinstance(version.norm, NoNorm))
+            for version in stream.versions
+        )
         first = stream.versions[0]
         stays = first.writer is None and not first.tables
-        if not folded or not stream.dense or stream.open_end or stays:
+        if not folded or not stream.dense or stays:
             continue
         scales: list[Tensor] = []
         for part in _segments(stream):
-            tensors = [_read_tensor(version, found) for version in part if version.readers]
+            free = not any(version.open for version in part)
+            tensors = [_read_tensor(version, found) for version in part if version.readers and free]
             size = stream.versions[-1].writer.bias
             scale = balancing_scale(tensors) if tensors else torch.ones_like(size)
             yield _noises(tensors, scale)
             scales += [scale] * len(part)
         bases = []
         for number, (version, scale) in enumerate(zip(stream.versions, scales, strict=True)):
-            multiply = None
-            if number and isinstance(version.norm, Multiply):
-                multiply = version.norm.factor.detach() * scales[number - 1] / scale
-            bases.append(Basis(scale, torch.zeros_like(scale), multiply))
+            multiply = add = None
+            if number and not isinstance(version.norm, nn.Identity):
+                factor, shift = affine(version.norm, scale)
+                multiply = factor * scales[number - 1] / scale
+                add = shift if version.open else None
+            bases.append(Basis(scale, torch.zeros_like(scale), multiply, add))
         change_basis(stream, bases)
         for version, scale in zip(stream.versions, [scales[0], *scales], strict=False):
             if version.writer is not None:
@@ -261,7 +270,7 @@ def _streams(network: nn.Module, found: Measured) -> Iterator[tuple[float, float
 def _segments(stream: Stream) -> list[tuple[Version, ...]]:
     """The versions between explicit multiplications."""
     versions = stream.versions
-    starts = [k for k, version in enumerate(versions) if k == 0 or isinstance(version.norm, Multiply)]
+    starts = [k for k, version in enumerate(versions) if k == 0 or not isinstance(version.norm, nn.Identity)]
     return [versions[a:b] for a, b in zip(starts, [*starts[1:], len(versions)], strict=True)]
 
 

@@ -1,5 +1,7 @@
 """Promise of quantize/equalisation: the same function, channels that share an int8 range fairly."""
 
+import copy
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +13,7 @@ from mobilebert_models.kronecker.factor_shapes import low_rank_rules, shape_rule
 from mobilebert_models.kronecker.factored_layers import KroneckerEmbedding, KroneckerLinear
 from mobilebert_models.networks.layers import NoNorm, input_names
 from mobilebert_quantize.algebra import simplify
+from mobilebert_quantize.algebra.norms import INT8_SPREAD_LIMIT, fold_no_norm
 from mobilebert_quantize.algebra.proof import outputs_of, relative_difference
 from mobilebert_quantize.algebra.streams import Multiply
 from mobilebert_quantize.equalisation import equalise, measure_channels
@@ -20,6 +23,7 @@ from mobilebert_quantize.recipes import find_recipe
 from studies.latency.equalisation_effect import scale_norms
 from tests.helpers.published_models import padded_batch, published
 from tests.helpers.tiny_networks import encoded, randomise, tiny
+from tests.models.test_embedding_matcher import MOBILEBERT, matcher, packed, texts
 
 
 @pytest.mark.parametrize("special", [False, True], ids=["γ in [0.6, 1.6]", "some γ zero, tiny or negative"])
@@ -48,6 +52,20 @@ def test_positions_in_the_scores_stay_what_they_are(kind, tmp_path):
     for network in (model, folded):
         equalised = equalise(network, batch).network
         assert relative_difference(outputs_of(model, batch), outputs_of(equalised, batch)) < 1e-10
+
+
+@pytest.mark.parametrize("spread", [INT8_SPREAD_LIMIT, math.inf])
+def test_states_that_a_head_compares_keep_their_coordinates(spread):
+    model = randomise(matcher(MOBILEBERT, head="learned_matcher").double(), 5)
+    batch = {name: ids.numpy().astype(np.int32) for name, ids in packed(*texts(2), 40).items()}
+    folded = copy.deepcopy(model)
+    fold_no_norm(folded, spread)
+    left = [part for part in folded.modules() if isinstance(part, Multiply)]
+    assert bool(left) == (spread < math.inf), "with explicit multiplications and without"
+    equalised = equalise(folded, batch)
+    assert equalised.report["streams"]["groups"] > 0
+    for network in (folded, equalised.network):
+        assert relative_difference(outputs_of(model, batch), outputs_of(network, batch)) < 1e-10
 
 
 def test_scaled_norms_leave_no_trace():

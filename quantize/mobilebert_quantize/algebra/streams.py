@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from mobilebert_models import PairClassifier, PretrainingHead, SpanQA
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import Encoder, NoNorm, encoder_of
 
 
@@ -40,12 +41,14 @@ class Version:
         readers: every linear layer that reads this version.
         tables: embedding tables that are added beside the writer; without a writer, the position table first,
             and none of them where one is a Kronecker table or the head's, too: then they stay as they are.
+        open: read by something that is not a linear layer too, so it must keep its basis.
     """
 
     owner: Any
     writer: Any
     readers: tuple[Any, ...]
     tables: tuple[Any, ...] = ()
+    open: bool = False
 
     @property
     def norm(self) -> nn.Module:
@@ -60,12 +63,10 @@ class Stream:
     Attributes:
         name: where it begins, as a module path.
         versions: in the order of the forward pass.
-        open_end: the last version is read by something that is not a linear layer, so it must keep its basis.
     """
 
     name: str
     versions: tuple[Version, ...]
-    open_end: bool = False
 
     @property
     def dense(self) -> bool:
@@ -88,11 +89,18 @@ class Basis:
 
     Attributes:
         multiply: factor that stays in the graph as an explicit multiplication; None for none.
+        add: what stays in the graph as an explicit addition after it, of an open version; None for none.
     """
 
     scale: Tensor
     shift: Tensor
     multiply: Tensor | None = None
+    add: Tensor | None = None
+
+    @classmethod
+    def plain(cls, like: Tensor, multiply: Tensor | None = None, add: Tensor | None = None) -> Basis:
+        """The coordinates that an open version must keep: x itself, of the size of `like`."""
+        return cls(torch.ones_like(like), torch.zeros_like(like), multiply, add)
 
 
 def find_streams(network: nn.Module) -> list[Stream]:
@@ -104,7 +112,8 @@ def find_streams(network: nn.Module) -> list[Stream]:
     encoder = encoder_of(network)
     find = _FAMILIES.get(encoder.config.model_type)
     tied = isinstance(network, PretrainingHead)
-    return [] if find is None else list(find(encoder, _head_readers(network), tied))
+    last, depths = _head_readers(network), _open_depths(network)
+    return [] if find is None else list(find(encoder, last, depths, tied))
 
 
 def change_basis(stream: Stream, bases: Sequence[Basis]) -> None:
@@ -114,9 +123,10 @@ def change_basis(stream: Stream, bases: Sequence[Basis]) -> None:
 
         x̃' = m ∘ (x̃ + W̃·h + b̃),   W̃ = W / s,   b̃ = (b + t - u) / s,   m = γ ∘ s / s',   t' = β + γ ∘ u.
 
-    Without an explicit factor m is 1, that is s' = γ ∘ s; u = (t' - β) / γ, and 0 where t' = β. The first
+    Without an explicit factor m is 1, that is s' = γ ∘ s; u = (t' - β) / γ, and 0 where t' = β. An explicit
+    addition takes β's place: x̃' + β with t' = 0 is the same x'. The first
     version has nothing to add to: there γ and β go into the writer, whatever the basis; where there is no
-    writer, s' or m is γ, and t' = β. A reader W·x + b becomes (W ∘ s)·x̃ + (b + W·t). A true LayerNorm must
+    writer, s' or m is γ, and t' = β or is added. A reader W·x + b becomes (W ∘ s)·x̃ + (b + W·t). A true LayerNorm must
     see its true input: its version before has s = 1; its own γ and β are the basis after it or stay in it.
 
     Args:
@@ -173,7 +183,7 @@ def _write_first(version: Version, basis: Basis) -> None:
 
 def _write_next(version: Version, before: Basis, basis: Basis) -> None:
     gamma, beta = affine(version.norm, basis.scale)
-    offset = basis.shift - beta
+    offset = basis.shift - beta if basis.add is None else basis.shift + basis.add - beta
     u = torch.where(offset == 0, torch.zeros_like(offset), offset / gamma)
     version.writer.weight.div_(before.scale[:, None])
     version.writer.bias.copy_((version.writer.bias + before.shift - u) / before.scale)
@@ -182,7 +192,13 @@ def _write_next(version: Version, before: Basis, basis: Basis) -> None:
 
 def _remainder(basis: Basis) -> nn.Module:
     """What is left of a norm."""
-    return nn.Identity() if basis.multiply is None else Multiply(basis.multiply)
+    if basis.multiply is None:
+        return nn.Identity()
+    if basis.add is None:
+        return Multiply(basis.multiply)
+    rest = NoNorm(len(basis.add)).to(basis.add.dtype)
+    rest.weight, rest.bias = nn.Parameter(basis.multiply), nn.Parameter(basis.add)
+    return rest
 
 
 def _layer_norm(norm: nn.LayerNorm, basis: Basis) -> nn.LayerNorm:
@@ -207,7 +223,17 @@ def _head_readers(network: nn.Module) -> tuple[Any, ...] | None:
     return None
 
 
-def _bottleneck_streams(encoder: Encoder, last: tuple[Any, ...] | None, _tied: bool) -> Iterator[Stream]:
+def _open_depths(network: nn.Module) -> frozenset[int]:
+    """Layers after which the feature map is read as it is, by a head or as the output; 0: before the first."""
+    depth = len(encoder_of(network).layers)
+    if isinstance(network, EmbeddingMatcher):
+        return frozenset((0, depth // 2, depth))
+    return frozenset() if _head_readers(network) is not None else frozenset((depth,))
+
+
+def _bottleneck_streams(
+    encoder: Encoder, last: tuple[Any, ...] | None, depths: frozenset[int], _tied: bool
+) -> Iterator[Stream]:
     """The feature map, then per block its inner stream and, if there is one, the shared key-query input."""
     layers: list[Any] = encoder.layers
     embeddings = encoder.embeddings
@@ -218,10 +244,10 @@ def _bottleneck_streams(encoder: Encoder, last: tuple[Any, ...] | None, _tied: b
     writes += [(layer.output.bottleneck, layer.output.bottleneck.dense, ()) for layer in layers]
     readers = [*(_block_readers(layer) for layer in layers), last or ()]
     feature_map = (
-        Version(owner, writer, read_by, added)
-        for (owner, writer, added), read_by in zip(writes, readers, strict=True)
+        Version(owner, writer, read_by, added, open=depth in depths)
+        for depth, ((owner, writer, added), read_by) in enumerate(zip(writes, readers, strict=True))
     )
-    yield Stream("embeddings", tuple(feature_map), open_end=last is None)
+    yield Stream("embeddings", tuple(feature_map))
     for number, layer in enumerate(layers):
         yield from _block_streams(layer, f"encoder.layer.{number}")
 
@@ -257,7 +283,9 @@ def _block_streams(layer: Any, name: str) -> Iterator[Stream]:
         )
 
 
-def _bert_streams(encoder: Encoder, last: tuple[Any, ...] | None, tied: bool) -> Iterator[Stream]:
+def _bert_streams(
+    encoder: Encoder, last: tuple[Any, ...] | None, depths: frozenset[int], tied: bool
+) -> Iterator[Stream]:
     layers: list[Any] = encoder.layers
     embeddings = encoder.embeddings
     words = embeddings.word_embeddings
@@ -269,12 +297,12 @@ def _bert_streams(encoder: Encoder, last: tuple[Any, ...] | None, tied: bool) ->
         readers += [(layer.attention.self.query, layer.attention.self.key, layer.attention.self.value)]
         readers += [(layer.intermediate.dense,)]
         owners += [layer.attention.output, layer.output]
-    versions = [Version(embeddings, None, readers[0], tables if free else ())]
+    versions = [Version(embeddings, None, readers[0], tables if free else (), open=0 in depths)]
     versions += [
-        Version(owner, owner.dense, read_by)
-        for owner, read_by in zip(owners, [*readers[1:], last or ()], strict=True)
+        Version(owner, owner.dense, read_by, open=writes % 2 == 0 and writes // 2 in depths)
+        for writes, (owner, read_by) in enumerate(zip(owners, [*readers[1:], last or ()], strict=True), 1)
     ]
-    yield Stream("embeddings", tuple(versions), open_end=last is None)
+    yield Stream("embeddings", tuple(versions))
 
 
 _FAMILIES = {"bert": _bert_streams, "mobilebert": _bottleneck_streams}
