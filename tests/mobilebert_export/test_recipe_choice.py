@@ -23,6 +23,7 @@ from mobilebert_quantize.weight_rounding import FOUR, round_weights
 from mobilebert_runtime.matcher import Matcher
 from tests.helpers import small_matcher
 from tests.helpers.tiny_networks import encoded, randomise, tiny
+from tests.models.test_embedding_matcher import MOBILEBERT, matcher
 
 INT8 = recipes.RECIPES["tflite-int8"]
 
@@ -194,6 +195,18 @@ def test_dynamic_ranges_among_static_ones_are_for_networks_without_layer_norm(ar
     assert [one.recipe for one in left_out] == ["tflite-int8-mixed"]
     assert "has LayerNorm" in left_out[0].failures[0]
     assert tried == all_but("tflite-int8-mixed")
+
+
+def test_a_matcher_of_vectors_keeps_its_packed_graph_unless_static_ranges_are_asked_for_by_name_or_a_budget():
+    network = matcher(MOBILEBERT, head="learned_matcher")
+    tried, left_out = recipes_of(network, INT8, budget=False)
+    assert [one.name for one in tried] == ["tflite-int8-dynamic", "tflite-int8-dynamic-mixed"]
+    assert [one.recipe for one in left_out] == ["tflite-int8", "tflite-int8-mixed"]
+    assert all("ranks candidates" in one.failures[0] for one in left_out)
+    assert recipes_of(network, INT8, budget=True)[0] == recipes.recipes_to_try(INT8)
+    for name in ("tflite-static", "onnx-int8"):
+        asked = recipes.RECIPES[name]
+        assert recipes_of(network, asked, budget=False) == (recipes.recipes_to_try(asked), ())
 
 
 def all_but(name):
