@@ -128,10 +128,17 @@ def _take_out(fitted: Tensor, inverse: Tensor, count: int) -> Tensor:
     return there[:-1].nonzero()[:, 0]
 
 
-def coded_words(table: Tensor, counts: np.ndarray, seed: int) -> Tensor:
-    """The nearest table (V, E) of product codes to one whose rows occur so often, (V,)."""
+def coded_words(table: Tensor, counts: np.ndarray, seed: int, columns: int = CODED) -> Tensor:
+    """The nearest table (V, E) of product codes to one whose rows occur so often, (V,).
+
+    Args:
+        table: (V, E).
+        counts: (V,).
+        seed: of the rows that the codebooks are drawn from.
+        columns: that share a code of eight bits.
+    """
     share = torch.from_numpy((counts + 0.5) ** 0.6).float()
-    return product_codes(table, share / share.sum(), CODED, seed=seed).table()
+    return product_codes(table, share / share.sum(), columns, seed=seed).table()
 
 
 def code_embeddings(teacher: Encoder, student: Encoder, counts: np.ndarray, seed: int) -> None:

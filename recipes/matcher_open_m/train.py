@@ -53,6 +53,7 @@ HELD = 2048  # first texts of the pool, which are not trained on
 BEGIN = 2  # shards that the teachers have read before training begins
 NOTED, SAVED, MEASURED = 50, 180.0, 900.0  # steps; processor seconds between two of each
 WARM_UP, DECAY = 60, 0.01
+CODED = 2  # columns of a word embedding that share a code: four bits a number
 FITTED_ON = 2400  # texts that the start is fitted to
 
 # matcher-m's network with MiniLM's positions cut, word embeddings twice as wide, and no pooler.
@@ -263,7 +264,7 @@ class Training:
         words = self._words(self.averaged).detach()
         if not looks_coded(words):
             counts = np.bincount(self.pool.ids, minlength=len(words))
-            table = coded_words(words, counts, self.settings.seed)
+            table = coded_words(words, counts, self.settings.seed, CODED)
             with torch.no_grad():
                 for encoder in (self.student, self.averaged):
                     self._words(encoder).copy_(table)
