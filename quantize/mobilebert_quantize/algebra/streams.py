@@ -124,10 +124,10 @@ def change_basis(stream: Stream, bases: Sequence[Basis]) -> None:
         x̃' = m ∘ (x̃ + W̃·h + b̃),   W̃ = W / s,   b̃ = (b + t - u) / s,   m = γ ∘ s / s',   t' = β + γ ∘ u.
 
     Without an explicit factor m is 1, that is s' = γ ∘ s; u = (t' - β) / γ, and 0 where t' = β. An explicit
-    addition takes β's place: x̃' + β with t' = 0 is the same x'. The first
-    version has nothing to add to: there γ and β go into the writer, whatever the basis; where there is no
-    writer, s' or m is γ, and t' = β or is added. A reader W·x + b becomes (W ∘ s)·x̃ + (b + W·t). A true LayerNorm must
-    see its true input: its version before has s = 1; its own γ and β are the basis after it or stay in it.
+    addition takes β's place: x̃' + β with t' = 0 is the same x'. The first version has nothing to add to:
+    there γ and β go into the writer, whatever the basis; where there is no writer, s' or m is γ, and t' = β
+    or is added. A reader W·x + b becomes (W ∘ s)·x̃ + (b + W·t). A true LayerNorm must see its true input:
+    its version before has s = 1; its own γ and β are the basis after it or stay in it.
 
     Args:
         stream: from `find_streams`; `dense`.
@@ -224,7 +224,7 @@ def _head_readers(network: nn.Module) -> tuple[Any, ...] | None:
 
 
 def _open_depths(network: nn.Module) -> frozenset[int]:
-    """Layers after which the feature map is read as it is, by a head or as the output; 0: before the first."""
+    """Layers after which the feature map is read as it is, by a head or as the output; 0: before them all."""
     depth = len(encoder_of(network).layers)
     if isinstance(network, EmbeddingMatcher):
         return frozenset((0, depth // 2, depth))
