@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typer import Option
 
-from mobilebert_models import EncoderConfig, load_pretrained, preset, save_pretrained
+from mobilebert_models import EncoderConfig, load_pretrained, preset, read_config, save_pretrained
 from mobilebert_models.loading.packaged import packaged_directory
 from mobilebert_models.networks.embedding_matcher import pooled
 from mobilebert_models.networks.layers import Encoder, encoder_of
@@ -80,6 +80,9 @@ def main(
     out: Annotated[Path, Option(help="Folder of the run; an interrupted run there is taken up again.")],
     mpnet: Annotated[Path, Option(help="Folder of all-mpnet-base-v2.")],
     shared: Annotated[Path, Option(help="Folder with data/ and corpora/.")] = Path("../shared"),
+    start: Annotated[
+        Path | None, Option(help="Begin from this encoder of MiniLM's width, layers and heads instead.")
+    ] = None,
     hours: Annotated[float, Option(min=0.01, help="Processor hours, all in all.")] = 10.0,
     threads: Annotated[int, Option(min=1, help="Threads of the products.")] = 1,
 ) -> None:
@@ -89,9 +92,18 @@ def main(
     tokenizer = PairTokenizer.load(minilm)
     if not (out / "pool/pool.json").is_file():
         write_pool(pool_texts(shared), out / "pool", tokenizer)
-    inputs = input_hash(settings, SHAPE, [out / "pool/texts.tsv", minilm / "model.safetensors"])
+    files = [out / "pool/texts.tsv", minilm / "model.safetensors"]
+    files += [] if start is None else [start / "model.safetensors"]
+    shape = SHAPE if start is None else read_config(start)
     training = Training(
-        out, shared / "data", minilm, lambda: (load_minilm(), load_mpnet(mpnet)), SHAPE, settings, inputs
+        out,
+        shared / "data",
+        minilm,
+        lambda: (load_minilm(), load_mpnet(mpnet)),
+        shape,
+        settings,
+        input_hash(settings, shape, files),
+        start,
     )
     training.run(hours * 3600)
     save_pretrained(training.averaged.eval(), out / "trunk", tokenizer_from=minilm)
@@ -130,6 +142,7 @@ class Training:
         shape: of the student.
         settings: how it is trained.
         inputs: `input_hash`.
+        start: model directory that the student begins from; without one it is made near the teacher.
 
     Raises:
         ResumeError: see `load_state`.
@@ -144,7 +157,9 @@ class Training:
         shape: EncoderConfig,
         settings: Settings,
         inputs: str,
+        start: Path | None = None,
     ) -> None:
+        self.start = start or out / "start"
         self.out, self.data, self.settings, self.inputs = out, data, settings, inputs
         self.folder, self.shape = folder, shape
         self.step, self.used, self.seen = 0, 0.0, 0
@@ -159,7 +174,7 @@ class Training:
             self._read()
         self.map = self._target_map()
         self.student = self._started()
-        self.averaged = encoder_of(load_pretrained(out / "start"))
+        self.averaged = encoder_of(load_pretrained(self.start))
         self.averaged.pooler = None
         groups = [
             {"params": [p for p in self.student.parameters() if p.ndim > 1], "weight_decay": DECAY},
@@ -201,14 +216,14 @@ class Training:
         return found
 
     def _started(self) -> Encoder:
-        if not (self.out / "start").is_dir():
+        if not self.start.is_dir():
             rows = np.arange(HELD, min(HELD + FITTED_ON, self.pool.read))
             rows = rows[np.argsort(self.pool.lengths[rows], kind="stable")]
             batches = [self.pool.batch(part) for part in np.array_split(rows, max(1, len(rows) // 48))]
             counts = np.bincount(self.pool.ids[: self.pool.starts[-1] // 4], minlength=self.shape.vocab_size)
             begun = warm_start(self.shape, self.teacher, batches, counts, self.settings.seed)
-            save_pretrained(begun, self.out / "start", tokenizer_from=self.folder)
-        student = encoder_of(load_pretrained(self.out / "start"))
+            save_pretrained(begun, self.start, tokenizer_from=self.folder)
+        student = encoder_of(load_pretrained(self.start))
         student.pooler = None
         return student
 

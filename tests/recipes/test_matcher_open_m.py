@@ -1,6 +1,7 @@
 """Promise of matcher-open-m's recipe: it resumes, refuses other inputs, begins near its teacher."""
 
 import ast
+import copy
 import inspect
 import itertools
 import json
@@ -13,14 +14,15 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mobilebert_models import EncoderConfig, build, preset, save_pretrained
+from mobilebert_models import EncoderConfig, build, load_pretrained, preset, save_pretrained
+from mobilebert_models.config import KroneckerRule
 from mobilebert_models.weights.word_codes import find_codes
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.noise import Misspeller
 from recipes.general_matchers.numerics import generator
 from recipes.matcher_open_m import natural_pairs as nat
-from recipes.matcher_open_m import train, training_rules
+from recipes.matcher_open_m import other_starts, train, training_rules
 from recipes.matcher_open_m.decision_pairs import DomainPair, misspelt
 from recipes.matcher_open_m.natural_pairs import DIFFERENT, SAME, natural_pairs
 from recipes.matcher_open_m.near import neighbours
@@ -89,11 +91,11 @@ def begun(tmp_path, monkeypatch):
     save_pretrained(spread(build(TEACHER, None, seed=0), 0), tmp_path / "teacher", tokenizer_from=MINILM)
     monkeypatch.setattr(train, "Pool", lambda folder, tokens: Pool(folder, tokens, (24, 40)))
 
-    def make(inputs="these", **settings):
+    def make(inputs="these", start=None, **settings):
         given = Settings(size=32, layers=1.0, **settings)
         readers = (by_words(24), by_words(40))
         run = tmp_path / "run"
-        return Training(run, None, tmp_path / "teacher", lambda: readers, SHAPE, given, inputs)
+        return Training(run, None, tmp_path / "teacher", lambda: readers, SHAPE, given, inputs, start)
 
     return make
 
@@ -122,6 +124,27 @@ def test_a_run_learns_resumes_where_it_was_and_refuses_other_inputs(begun):
         assert torch.equal(encoder.embeddings.word_embeddings.weight, table), "codes stay"
     with pytest.raises(ResumeError, match="holds a run on other texts, teachers, shape or settings"):
         begun(inputs="others")
+
+
+@pytest.mark.parametrize("kind", ["rewritten", "factored"])
+def test_a_run_may_begin_from_another_network_of_the_teachers_shape(kind, begun, tmp_path, monkeypatch):
+    monkeypatch.setattr(other_starts, "HELD", 64)
+    monkeypatch.setattr(other_starts, "FITTED_ON", 96)
+    rules = (KroneckerRule("*.intermediate.dense", 8, 4, 2), KroneckerRule("*.layer.?.output.dense", 4, 8, 2))
+    monkeypatch.setattr(other_starts, "RULES", rules)
+    teacher = load_pretrained(tmp_path / "teacher")
+    pool = Pool(tmp_path / "run/pool", PairTokenizer.load(MINILM), (24, 40))
+    begins = getattr(other_starts, kind)(copy.deepcopy(teacher), pool)
+    if kind == "rewritten":
+        assert (begins.config.normalization_type, begins.config.hidden_act) == ("no_norm", "relu")
+    else:
+        assert begins.config.kronecker == rules
+    save_pretrained(begins, tmp_path / "begins", tokenizer_from=MINILM)
+    run = begun(start=tmp_path / "begins")
+    for ours, theirs in zip(run.student.parameters(), begins.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs)
+    assert not (run.out / "start").exists()
+    assert torch.isfinite(run.student(**run.pool.batch(np.arange(4))).last_hidden_state).all()
 
 
 def test_every_input_changes_the_hash(tmp_path):
