@@ -24,10 +24,9 @@ from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.matcher_open_m.pool import Pool
-from recipes.matcher_open_m.train import FITTED_ON, HELD
+from recipes.matcher_open_m.train import FITTED_AT_ONCE, FITTED_ON, HELD
 from studies.common.script import console, run
 
-SIZE = 48  # texts a batch
 # 384 × 1,536 numbers each; both factors of a product have 768.
 RULES = (
     KroneckerRule("*.intermediate.dense", 48, 16, rank=32),
@@ -55,9 +54,7 @@ def rewritten(encoder: Encoder, pool: Pool) -> Encoder:
     """MiniLM with NoNorm and ReLU."""
     model = cast(PairClassifier, build(encoder.config, "pair_classifier"))
     model.encoder.load_state_dict(encoder.state_dict(), strict=False)
-    rows = np.arange(HELD, HELD + FITTED_ON)
-    rows = rows[np.argsort(pool.lengths[rows], kind="stable")]
-    batches = [pool.batch(part) for part in np.array_split(rows, len(rows) // SIZE)]
+    batches = pool.batches(np.arange(HELD, HELD + FITTED_ON), FITTED_AT_ONCE)
     found = rewrite(model, batches)[0].encoder
     found.pooler = None
     return found

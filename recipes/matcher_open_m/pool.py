@@ -177,6 +177,11 @@ class Pool:
         """Some texts as they are, (B, longest) tensors."""
         return self.batch_of([self.row(i) for i in index])
 
+    def batches(self, index: np.ndarray, size: int) -> list[dict[str, Tensor]]:
+        """Some texts in batches of about `size`, texts of like length together."""
+        index = index[np.argsort(self.lengths[index], kind="stable")]
+        return [self.batch(part) for part in np.array_split(index, max(1, len(index) // size))]
+
     def batch_of(self, rows: list[list[int]]) -> dict[str, Tensor]:
         """Rows of token ids as tensors."""
         return padded(self.tokenizer, [(ids, [0] * len(ids)) for ids in rows])

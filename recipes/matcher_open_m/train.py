@@ -54,7 +54,7 @@ BEGIN = 2  # shards that the teachers have read before training begins
 NOTED, SAVED, MEASURED = 50, 180.0, 900.0  # steps; processor seconds between two of each
 WARM_UP, DECAY = 60, 0.01
 CODED = 2  # columns of a word embedding that share a code: four bits a number
-FITTED_ON = 2400  # texts that the start is fitted to
+FITTED_ON, FITTED_AT_ONCE = 2400, 48  # texts that the start is fitted to; of a batch
 
 # matcher-m's network with MiniLM's positions cut, word embeddings twice as wide, and no pooler.
 SHAPE = replace(
@@ -217,9 +217,9 @@ class Training:
 
     def _started(self) -> Encoder:
         if not self.start.is_dir():
-            rows = np.arange(HELD, min(HELD + FITTED_ON, self.pool.read))
-            rows = rows[np.argsort(self.pool.lengths[rows], kind="stable")]
-            batches = [self.pool.batch(part) for part in np.array_split(rows, max(1, len(rows) // 48))]
+            batches = self.pool.batches(
+                np.arange(HELD, min(HELD + FITTED_ON, self.pool.read)), FITTED_AT_ONCE
+            )
             counts = np.bincount(self.pool.ids[: self.pool.starts[-1] // 4], minlength=self.shape.vocab_size)
             begun = warm_start(self.shape, self.teacher, batches, counts, self.settings.seed)
             save_pretrained(begun, self.start, tokenizer_from=self.folder)

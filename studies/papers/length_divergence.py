@@ -25,14 +25,15 @@ BUDGET = "at most 30,000 pairs and 6 epochs; both training sets of one size"
 def rows() -> list[Row]:
     """The rows, in the order of the paper."""
     report = record("length_bias/report.json")
+    all_pairs = Runs.load(RESULTS / ALL_PAIRS)
     smaller = f"{BUDGET}, where the paper's adversarial sets are smaller than its original ones"
     return [
         *_definitions(),
         *_figure_1(),
         *_table_2(report["drops"], "Table 2, drop", "is worse on the adversarial test", BUDGET),
-        *_table_3(report),
+        *_table_3(report, all_pairs),
         *_table_2(report["gains"], "Table 2, gain", "gains from adversarial training", smaller),
-        *_all_pairs(report),
+        *_all_pairs(report, all_pairs),
     ]
 
 
@@ -129,9 +130,9 @@ def _table_2(moves: list[dict[str, Any]], item: str, claim: str, scale: str) -> 
     return found
 
 
-def _all_pairs(report: dict[str, Any]) -> list[Row]:
+def _all_pairs(report: dict[str, Any], runs: Runs) -> list[Row]:
     """Of what was trained on all pairs of both training sets: the gain, and length in the vectors meanwhile."""
-    runs, found = Runs.load(RESULTS / ALL_PAIRS), []
+    found = []
     untrained = {table["arch"]: table["untrained"] for table in report["table_3"] if table.get("untrained")}
     for move in report["gains"]:
         data, arch = move["data"], move["arch"]
@@ -176,10 +177,9 @@ def _probes(run: dict[str, Any]) -> list[float]:
     return [epoch["sentlen"] for epoch in run["early_stopping"] if "sentlen" in epoch]
 
 
-def _table_3(report: dict[str, Any]) -> list[Row]:
+def _table_3(report: dict[str, Any], all_pairs: Runs) -> list[Row]:
     found = []
-    runs = Runs.load(RESULTS / ALL_PAIRS)
-    longer = {arch: "; longer ones: all pairs, below" for arch in MODELS if runs.of("qqp", arch, "original")}
+    longer = {arch: "; longer ones: all pairs, below" for arch in MODELS if all_pairs.gain("qqp", arch)}
     for table in report["table_3"]:
         theirs, trained, untrained = table["paper"], table.get("trained", {}), table.get("untrained", {})
         if not theirs or not trained:
