@@ -145,7 +145,12 @@ class Pool:
         self.near, self.wide = (
             self._vectors(name, size) for name, size in zip(("minilm", "mpnet"), sizes, strict=True)
         )
-        path = folder / "read.json"
+        self.read = 0
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Learn how many texts are read by now, by another process too."""
+        path = self.folder / "read.json"
         self.read = int(read_json(path)["read"]) if path.is_file() else 0
 
     def _vectors(self, name: str, size: int) -> np.memmap:

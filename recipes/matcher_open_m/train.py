@@ -85,6 +85,9 @@ def main(
     ] = None,
     hours: Annotated[float, Option(min=0.01, help="Processor hours, all in all.")] = 10.0,
     threads: Annotated[int, Option(min=1, help="Threads of the products.")] = 1,
+    read_beside: Annotated[
+        bool, Option("--read-beside", help="`recipes.matcher_open_m.read` lets the teachers read meanwhile.")
+    ] = False,
 ) -> None:
     """Train for what is left of the hours, then write OUT/trunk."""
     torch.set_num_threads(threads)
@@ -104,6 +107,7 @@ def main(
         settings,
         input_hash(settings, shape, files),
         start,
+        read_beside,
     )
     training.run(hours * 3600)
     save_pretrained(training.averaged.eval(), out / "trunk", tokenizer_from=minilm)
@@ -143,8 +147,10 @@ class Training:
         settings: how it is trained.
         inputs: `input_hash`.
         start: model directory that the student begins from; without one it is made near the teacher.
+        read_beside: whether another process lets the teachers read the pool.
 
     Raises:
+        DataError: another process shall read the pool and has not begun.
         ResumeError: see `load_state`.
     """
 
@@ -158,6 +164,7 @@ class Training:
         settings: Settings,
         inputs: str,
         start: Path | None = None,
+        read_beside: bool = False,
     ) -> None:
         self.start = start or out / "start"
         self.out, self.data, self.settings, self.inputs = out, data, settings, inputs
@@ -168,7 +175,8 @@ class Training:
         self.tokenizer = PairTokenizer.load(folder)
         self.pool = Pool(out / "pool", self.tokenizer)
         self.teacher = encoder_of(load_pretrained(folder)).eval().requires_grad_(False)
-        self.readers = None if self.pool.complete else readers()
+        self.read_beside = read_beside
+        self.readers = None if self.pool.complete or read_beside else readers()
         self.misspell = Misspeller(data / MISSPELLINGS if data else None)
         while self.pool.read < min(BEGIN * SHARD, len(self.pool.texts)):
             self._read()
@@ -191,7 +199,9 @@ class Training:
 
     def _read(self) -> None:
         if self.readers is None:
-            raise DataError(f"{self.pool.folder}: teachers have read all texts")
+            raise DataError(
+                f"{self.pool.folder}: {self.pool.read:,} texts are read; training begins at {BEGIN * SHARD:,}"
+            )
         began = time.process_time()
         self.pool.read_shard(*self.readers)
         spent = time.process_time() - began
@@ -201,10 +211,13 @@ class Training:
 
     def _read_on(self) -> None:
         """Let the teachers read when their share of the time is not used up."""
-        if self.pool.complete or self.reading >= self.settings.reading * self.used:
+        if self.read_beside:
+            self.pool.refresh()
+        elif self.pool.complete or self.reading >= self.settings.reading * self.used:
             return
-        self._read()
-        if self.pool.read > 1.5 * self.near_of or self.pool.complete:
+        else:
+            self._read()
+        if self.pool.read > 1.5 * self.near_of or (self.pool.complete and self.near_of < self.pool.read):
             self.near, self.near_of = neighbours(self.pool.near[: self.pool.read]), self.pool.read
 
     def _target_map(self) -> np.ndarray:

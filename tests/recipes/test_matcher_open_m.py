@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from mobilebert_models import EncoderConfig, build, load_pretrained, preset, save_pretrained
 from mobilebert_models.config import KroneckerRule
 from mobilebert_models.weights.word_codes import find_codes
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.noise import Misspeller
@@ -91,11 +92,13 @@ def begun(tmp_path, monkeypatch):
     save_pretrained(spread(build(TEACHER, None, seed=0), 0), tmp_path / "teacher", tokenizer_from=MINILM)
     monkeypatch.setattr(train, "Pool", lambda folder, tokens: Pool(folder, tokens, (24, 40)))
 
-    def make(inputs="these", start=None, **settings):
+    def make(inputs="these", start=None, read_beside=False, **settings):
         given = Settings(size=32, layers=1.0, **settings)
         readers = (by_words(24), by_words(40))
         run = tmp_path / "run"
-        return Training(run, None, tmp_path / "teacher", lambda: readers, SHAPE, given, inputs, start)
+        return Training(
+            run, None, tmp_path / "teacher", lambda: readers, SHAPE, given, inputs, start, read_beside
+        )
 
     return make
 
@@ -124,6 +127,20 @@ def test_a_run_learns_resumes_where_it_was_and_refuses_other_inputs(begun):
         assert torch.equal(encoder.embeddings.word_embeddings.weight, table), "codes stay"
     with pytest.raises(ResumeError, match="holds a run on other texts, teachers, shape or settings"):
         begun(inputs="others")
+
+
+def test_a_run_takes_what_another_process_lets_the_teachers_read(begun, tmp_path):
+    with pytest.raises(DataError, match=r"0 texts are read; training begins at 400"):
+        begun(read_beside=True)
+    beside = Pool(tmp_path / "run/pool", PairTokenizer.load(MINILM), (24, 40))
+    beside.read_shard(by_words(24), by_words(40))
+    run = begun(read_beside=True)
+    run.run(0.5)
+    assert (run.pool.read, run.near_of, run.reading) == (400, 400, 0.0)
+    beside.read_shard(by_words(24), by_words(40))
+    run.run(1.0)
+    assert (run.pool.read, run.near_of, run.reading) == (800, 800, 0.0)
+    assert len(run.near) == 800
 
 
 @pytest.mark.parametrize("kind", ["rewritten", "factored"])
