@@ -61,6 +61,16 @@ def write_pool(found: list[tuple[str, str]], out: Path, tokenizer: PairTokenizer
     write_json(out / "pool.json", {"texts": len(found), "sources": Counter(source for source, _ in found)})
 
 
+def write_pool_once(shared: Path, out: Path, tokenizer: PairTokenizer) -> None:
+    """`write_pool` of `pool_texts`, where the folder holds no pool yet.
+
+    Raises:
+        DataError: a file is missing.
+    """
+    if not (out / "pool.json").is_file():
+        write_pool(pool_texts(shared), out, tokenizer)
+
+
 def pool_texts(shared: Path) -> list[tuple[str, str]]:
     """(source, text), shuffled; none of an evaluation set or a held-out intent.
 

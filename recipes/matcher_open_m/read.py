@@ -17,7 +17,7 @@ from typer import Option
 from mobilebert_models.loading.packaged import packaged_directory
 from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.teachers import load_minilm, load_mpnet
-from recipes.matcher_open_m.pool import SHARD, Pool, pool_texts, write_pool
+from recipes.matcher_open_m.pool import SHARD, Pool, write_pool_once
 from studies.common.script import console, run
 
 
@@ -31,8 +31,7 @@ def main(
     """Write OUT/pool, where there is none, and what the teachers say of its texts."""
     torch.set_num_threads(threads)
     tokenizer = PairTokenizer.load(packaged_directory("minilm"))
-    if not (out / "pool/pool.json").is_file():
-        write_pool(pool_texts(shared), out / "pool", tokenizer)
+    write_pool_once(shared, out / "pool", tokenizer)
     pool = Pool(out / "pool", tokenizer)
     wanted = len(pool.texts) if texts is None else min(texts, len(pool.texts))
     near, wide = load_minilm(), load_mpnet(mpnet)

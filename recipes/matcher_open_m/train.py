@@ -44,7 +44,7 @@ from recipes.general_matchers.stages import note
 from recipes.general_matchers.teachers import MAX_LENGTH, MPNET_SHA256, Encode, load_minilm, load_mpnet
 from recipes.general_matchers.trunk import sentence_vectors, transfer_loss
 from recipes.matcher_open_m.near import neighbours
-from recipes.matcher_open_m.pool import SHARD, Pool, pool_texts, write_pool
+from recipes.matcher_open_m.pool import SHARD, Pool, write_pool_once
 from recipes.matcher_open_m.start import warm_start
 from recipes.matcher_open_m.watch import agreement, embedder, free_figures
 from studies.common.script import console, run
@@ -93,8 +93,7 @@ def main(
     torch.set_num_threads(threads)
     settings, minilm = Settings(), packaged_directory("minilm")
     tokenizer = PairTokenizer.load(minilm)
-    if not (out / "pool/pool.json").is_file():
-        write_pool(pool_texts(shared), out / "pool", tokenizer)
+    write_pool_once(shared, out / "pool", tokenizer)
     files = [out / "pool/texts.tsv", minilm / "model.safetensors"]
     files += [] if start is None else [start / "model.safetensors"]
     shape = SHAPE if start is None else read_config(start)
@@ -210,12 +209,10 @@ class Training:
         self._note(read=self.pool.read, texts_a_second=round(SHARD / spent, 1))
 
     def _read_on(self) -> None:
-        """Let the teachers read when their share of the time is not used up."""
+        """Let the teachers read when their time is not used up, or take what they have read beside."""
         if self.read_beside:
             self.pool.refresh()
-        elif self.pool.complete or self.reading >= self.settings.reading * self.used:
-            return
-        else:
+        elif not self.pool.complete and self.reading < self.settings.reading * self.used:
             self._read()
         if self.pool.read > 1.5 * self.near_of or (self.pool.complete and self.near_of < self.pool.read):
             self.near, self.near_of = neighbours(self.pool.near[: self.pool.read]), self.pool.read
