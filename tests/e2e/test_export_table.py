@@ -60,11 +60,11 @@ CELLS = [
 # Random networks whose answers move more in 8 bits than any recipe's tolerance allows.
 REFUSED = {
     ("mobilebert", "token-classification", "onnx", "dynamic"),
-    ("mobilebert", "token-classification", "onnx", "int8"),
 }
 # These lie at the limit: processors round differently, and on some they pass. Where not, they just miss it.
 AT_THE_LIMIT = {
     ("mobilebert", "text-matching", "onnx", "int8"): r"with 95% confidence at most 0\.2\d, above 0\.20",
+    ("mobilebert", "token-classification", "onnx", "int8"): r"lose 0\.[23]\d points of accuracy, above 0\.20",
     ("albert", "text-classification", "tflite", "dynamic"): r"rank agreement 0\.98\d* is below 0\.99",
     ("albert", "text-classification", "tflite", "int8"): r"rank agreement 0\.98\d* is below 0\.99",
 }
