@@ -4,8 +4,11 @@
         --out results/transfer
 
 MobileBERT Table 8 (strategies) and Table 9 (objectives), both without the operational optimisations; ALBERT
-Table 5 (next sentence against sentence order). Every run of a table has the same budget of updates, the same
-batches and, seed by seed, the same initial layers.
+Table 3 (width of the embeddings), Table 4 (what the layers share) and Table 5 (next sentence against sentence
+order). Every run of a table has the same budget of updates, the same batches and, seed by seed, the same
+initial layers where their shapes agree.
+
+A run's network stays in RUNS/NAME/model, to be fine-tuned.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import torch
 from rich.table import Table
 from typer import Option
 
-from mobilebert_models import EncoderConfig, PretrainingHead, build, load_pretrained
+from mobilebert_models import EncoderConfig, PretrainingHead, build, load_pretrained, save_pretrained
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_training.pretraining.examples import ExampleRecipe
@@ -30,7 +33,7 @@ from mobilebert_training.pretraining.stages import PretrainingPlan, pretrain, pr
 from mobilebert_training.pretraining.strategies import stages, strategy
 from studies.common.records import Json, read_all, recorded, write_text
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
-from studies.transfer.report import ALBERT, ROWS, draw, page, summarise
+from studies.transfer.report import ROWS, draw, page, summarise
 from studies.transfer.scales import Scale, scale
 
 
@@ -106,6 +109,8 @@ def _run(name: str, seed: int, size: str, chosen: Scale, corpus: Corpus, runs: P
         teacher = _teacher(chosen, corpus, runs / f"{size}-teacher")
     student = start(_config(chosen, name, corpus), teacher, plan, corpus)
     records = pretrain(student, teacher, corpus, plan, folder)
+    if not (folder / "model").is_dir():
+        save_pretrained(student, folder / "model", tokenizer_from=corpus.folder)
     return {
         "cell": name,
         "table": row.table,
@@ -127,7 +132,7 @@ def _run(name: str, seed: int, size: str, chosen: Scale, corpus: Corpus, runs: P
 
 def _plan(chosen: Scale, name: str, seed: int) -> PretrainingPlan:
     row = ROWS[name]
-    alone = row.table == ALBERT
+    alone = row.of_albert
     # ALBERT masks runs of words (section 4.1), MobileBERT tokens (appendix D).
     recipe = ExampleRecipe(row.pairs, "ngram" if alone else "token", seed)
     steps = chosen.pair_steps if alone else chosen.pretraining_steps
@@ -138,7 +143,13 @@ def _plan(chosen: Scale, name: str, seed: int) -> PretrainingPlan:
 
 
 def _config(chosen: Scale, name: str, corpus: Corpus) -> EncoderConfig:
-    return _fitted(chosen.albert if ROWS[name].table == ALBERT else chosen.student, corpus)
+    row = ROWS[name]
+    config = chosen.student
+    if row.of_albert:
+        config = replace(chosen.albert, layer_sharing=row.sharing)
+        if row.embedding is not None:
+            config = replace(config, embedding_size=int(row.embedding * config.hidden_size))
+    return _fitted(config, corpus)
 
 
 def _fitted(config: EncoderConfig, corpus: Corpus) -> EncoderConfig:

@@ -14,6 +14,7 @@ from studies.common.records import Json
 from studies.common.verdicts import verdict
 
 ALBERT = "ALBERT Table 5"
+WIDTHS, SHARING, BOTH = "ALBERT Table 3", "ALBERT Table 4", "ALBERT Tables 3 and 4"
 
 
 class Row(NamedTuple):
@@ -23,6 +24,13 @@ class Row(NamedTuple):
     table: str
     strategy: str
     pairs: str  # next sentence or sentence order
+    sharing: str = "all"  # of an ALBERT: what its layers share
+    embedding: float | None = None  # of an ALBERT: E as a share of H; None: as the scale has it
+
+    @property
+    def of_albert(self) -> bool:
+        """Whether the network is an ALBERT."""
+        return self.table.startswith("ALBERT")
 
 
 # By the name of its runs.
@@ -35,6 +43,13 @@ ROWS: dict[str, Row] = {
     "akt": Row("AKT", "Table 8", "akt", "nsp"),
     "albert-nsp": Row("ALBERT, NSP", ALBERT, "bare", "nsp"),
     "albert-sop": Row("ALBERT, SOP", ALBERT, "bare", "sop"),
+    "albert-all": Row("all shared, E = H / 4", BOTH, "bare", "sop", "all", 1 / 4),
+    "albert-attention": Row("attention shared, E = H / 4", SHARING, "bare", "sop", "attention", 1 / 4),
+    "albert-ffn": Row("feed-forward shared, E = H / 4", SHARING, "bare", "sop", "ffn", 1 / 4),
+    "albert-none": Row("nothing shared, E = H / 4", SHARING, "bare", "sop", "none", 1 / 4),
+    "albert-eighth": Row("all shared, E = H / 8", WIDTHS, "bare", "sop", "all", 1 / 8),
+    "albert-half": Row("all shared, E = H / 2", WIDTHS, "bare", "sop", "all", 1 / 2),
+    "albert-whole": Row("all shared, E = H", WIDTHS, "bare", "sop", "all", 1),
 }
 
 # Better first, by loss at masked tokens; pkt is the row "+ PD + FMT + AT".
@@ -44,6 +59,13 @@ ORDERS: tuple[tuple[str, str, str], ...] = (
     ("Table 9", "pd", "bare"),
     ("Table 9", "pd-fmt", "pd"),
     ("Table 9", "pkt", "pd-fmt"),
+    (WIDTHS, "albert-all", "albert-eighth"),
+    (WIDTHS, "albert-all", "albert-half"),
+    (WIDTHS, "albert-all", "albert-whole"),
+    (SHARING, "albert-attention", "albert-all"),
+    (SHARING, "albert-attention", "albert-none"),
+    (SHARING, "albert-none", "albert-ffn"),
+    (SHARING, "albert-ffn", "albert-all"),
 )
 
 

@@ -25,11 +25,11 @@ class Scale:
 
     teacher: EncoderConfig
     student: EncoderConfig
-    albert: EncoderConfig  # of Table 5
+    albert: EncoderConfig  # of Tables 3 to 5
     teacher_steps: int
     transfer_steps: int  # of every strategy alike
     pretraining_steps: int
-    pair_steps: int  # of each run of Table 5
+    pair_steps: int  # of each run of ALBERT's tables
     engine: TrainingConfig  # its steps are replaced by the budget's
     development_examples: int = 2000
 
@@ -74,7 +74,7 @@ SCALES: dict[str, Scale] = {
         teacher_steps=4000,
         transfer_steps=900,
         pretraining_steps=1200,
-        pair_steps=3000,
+        pair_steps=2000,
         engine=TrainingConfig(steps=1, batch_size=32, learning_rate=2e-3, checkpoint_every=100),
     ),
     # What an evening on two cores can do, with 4,096 word pieces: half an hour a seed, and for the teacher.
