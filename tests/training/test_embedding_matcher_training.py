@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import expit
+from sklearn.calibration import _sigmoid_calibration
 from torch.nn import functional as F
 
 from mobilebert_export.command_line.program import main
@@ -87,6 +88,18 @@ def test_slope_and_offset_are_those_that_drew_the_labels():
     settings = fit_settings(logits, labels, offset=True)
     found = probabilities(logits[:5], settings, [("a", "b")] * 5)
     np.testing.assert_allclose(found, expit(slope * d[:5] + offset), rtol=1e-6)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_slope_and_offset_are_platts_as_scikit_learn_has_them(apart):
+    """Also of pairs that are told apart without an error, whose likelihood alone has no finite maximum."""
+    random = np.random.default_rng(1)
+    labels = np.array([0, 0, 0, 1, 1])
+    d = labels * 9.0 + 3 * random.random(5) if apart else np.array([0.1, 1.2, -0.5, 0.9, 2.0])
+    slope, offset = fit_slope_and_offset(np.stack([-d / 2, d / 2], 1), labels)
+    minus_slope, minus_offset = _sigmoid_calibration(d, labels)
+    assert slope == pytest.approx(-minus_slope, rel=1e-3)
+    assert offset == pytest.approx(-minus_offset, rel=1e-3)
 
 
 @pytest.mark.parametrize("model", HEADS, indirect=True)

@@ -12,10 +12,14 @@ from scipy.special import expit, log_softmax, softmax
 from mobilebert_matching.data.labelled_pairs import LabelledPairs
 from mobilebert_matching.length_bias.length_prior import LengthPrior
 from mobilebert_models import MatcherSettings
+from mobilebert_runtime.card_parts import MOST_ADDED
 from mobilebert_runtime.length_shift import LengthShift
 from mobilebert_runtime.tokenizer import Pair
 
 SLOPES, ANY_OFFSET = (1e-3, 1e3), (-1e3, 1e3)
+# The runtimes take `MOST_ADDED`; the length shift has the other half.
+WRITTEN_OFFSET = (-MOST_ADDED / 2, MOST_ADDED / 2)
+EXACTLY = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}  # of a fit by likelihood
 SHARES = 41  # of the length shift that are tried for equal recall
 CLEARLY = 1.96  # standard errors: 95%
 FOLDS, SPLITS = 10, 10  # of the cross-validation of a threshold, and how often it divides the pairs anew
@@ -86,7 +90,9 @@ def reliable_threshold(
     return fit_threshold(probabilities, labels, weights) if clearly else 0.5
 
 
-def fit_slope_and_offset(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+def fit_slope_and_offset(
+    logits: np.ndarray, labels: np.ndarray, offsets: tuple[float, float] = ANY_OFFSET
+) -> tuple[float, float]:
     """Slope a > 0 and offset b for which sigmoid(a d + b) has the least negative log-likelihood.
 
     Platt scaling, on the difference d of the two logits.
@@ -94,9 +100,10 @@ def fit_slope_and_offset(logits: np.ndarray, labels: np.ndarray) -> tuple[float,
     Args:
         logits: (N, 2).
         labels: (N,) 0 or 1.
+        offsets: bounds of b.
     """
     count = len(labels)
-    slope, _, offset = _fit_log_odds(logits, labels, np.zeros(count), np.ones(count), (0.0, 0.0), ANY_OFFSET)
+    slope, _, offset = _fit_log_odds(logits, labels, np.zeros(count), np.ones(count), (0.0, 0.0), offsets)
     return slope, offset
 
 
@@ -111,7 +118,7 @@ def fit_settings(logits: np.ndarray, labels: np.ndarray, *, offset: bool = False
     """
     logits, labels = logits.astype(np.float64), np.asarray(labels, np.int64)
     if offset:
-        slope, added = fit_slope_and_offset(logits, labels)
+        slope, added = fit_slope_and_offset(logits, labels, WRITTEN_OFFSET)
         scores = expit(slope * _difference(logits) + added)
         return MatcherSettings(
             temperature=1 / slope,
@@ -155,7 +162,7 @@ def fit_debiased_settings(
     """
     pairs, labels = dev
     shift, weights = prior.shift(pairs), prior.rebalancing_weights(pairs, labels)
-    bounds = ANY_OFFSET if offset else (0.0, 0.0)
+    bounds = WRITTEN_OFFSET if offset else (0.0, 0.0)
 
     def fit(shares: tuple[float, float]) -> tuple[float, float, float]:
         return _fit_log_odds(logits, labels, shift, weights, shares, bounds)
@@ -219,7 +226,8 @@ def _fit_log_odds(
 ) -> tuple[float, float, float]:
     """Slope a, share λ and offset b for which a d + λ s + b has the least weighted negative log-likelihood.
 
-    It is convex in the three.
+    It is convex in the three. The targets are Platt's (1999, section 2.2): (N₁ + 1) / (N₁ + 2) for label 1 and
+    1 / (N₀ + 2) for label 0, so that pairs which are told apart without an error have a finite fit.
 
     Args:
         logits: (N, 2), whose difference is d.
@@ -229,17 +237,21 @@ def _fit_log_odds(
         shares: bounds of λ; two equal ones fix it.
         offsets: bounds of b.
     """
-    difference, sign = _difference(logits), 2 * np.asarray(labels) - 1
+    difference, same = _difference(logits), np.asarray(labels) == 1
+    unit = float(difference.std()) or 1.0  # the slope is sought in units in which it is near 1
+    difference = difference / unit
+    target = np.where(same, 1 - 1 / (weights[same].sum() + 2), 1 / (weights[~same].sum() + 2))
 
     def nll(given: np.ndarray) -> tuple[float, np.ndarray]:
-        margin = sign * (given[0] * difference + given[1] * shift + given[2])
-        pull = -weights * sign * expit(-margin)
+        odds = given[0] * difference + given[1] * shift + given[2]
+        pull = weights * (expit(odds) - target)
         gradient = np.array([pull @ difference, pull @ shift, pull.sum()])
-        return float(weights @ np.logaddexp(0, -margin)) / len(sign), gradient / len(sign)
+        return float(weights @ (np.logaddexp(0, odds) - target * odds)) / len(same), gradient / len(same)
 
     start = (1.0, np.clip(0.5, *shares), 0.0)
-    slope, share, offset = minimize(nll, start, jac=True, bounds=(SLOPES, shares, offsets)).x
-    return float(slope), float(share), float(offset)
+    bounds = (tuple(bound * unit for bound in SLOPES), shares, offsets)
+    slope, share, offset = minimize(nll, start, jac=True, bounds=bounds, options=EXACTLY).x
+    return float(slope / unit), float(share), float(offset)
 
 
 def refit(
