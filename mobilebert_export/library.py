@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from mobilebert_runtime.tokenizer import PairTokenizer
     from mobilebert_training.distillation.distillation import DistillationResult
 
+SETTINGS = "matcher.json"  # of a model directory: how its matcher decides
+SHOWN_PAIRS = 3  # of those that score highest without labels
+
 
 @dataclass(frozen=True)
 class TrainingResult:
@@ -225,6 +228,7 @@ def calibrate(
     model: str | Path,
     data: str | Path | None = None,
     *,
+    out: str | Path | None = None,
     texts: Sequence[str] | None = None,
     false_matches: float | None = None,
     debias: bool | None = None,
@@ -234,13 +238,15 @@ def calibrate(
     force: bool = False,
     progress: Progress = quiet,
 ) -> MatcherSettings:
-    """Fit the decision of a matcher on dev.tsv, without length bias, and write it to its matcher.json.
+    """Fit the decision of a matcher on labelled pairs, without length bias, and write it to its matcher.json.
 
     With `texts` the threshold alone is set, without labels: see `unlabelled_calibration`.
 
     Args:
-        model: directory of a matcher with two labels.
-        data: folder with dev.tsv and perhaps train.tsv, whose lengths say how large the bias is.
+        model: directory of a matcher with two labels; with `out` also the name of a shipped one.
+        data: one file of pairs, or a folder with dev.tsv and perhaps train.tsv, whose lengths say how large
+            the bias is.
+        out: folder of a calibrated copy; None: `model` itself is changed.
         texts: instead of `data`, stored texts of which each means something else.
         false_matches: with `texts`, the share of them that may be taken for the nearest other one.
         debias: fit for pairs whose difference in length says nothing of the label; None: where there are
@@ -248,21 +254,19 @@ def calibrate(
         equal_recall: also find as many matches at equal and at unequal lengths; debiases.
         positive: class that means a match, where the model's class names do not say so.
         threads: CPU threads.
-        force: replace matcher.json.
-        progress: told what became of the length bias.
+        force: replace `out`, or the model's matcher.json.
+        progress: told what became of the length bias, or how many of the texts match another one.
 
     Raises:
         UserError: the model, the data or an option does not fit.
     """
-    import torch
+    import shutil
 
-    import mobilebert_models
-    from mobilebert_runtime.errors import OptionError
-    from mobilebert_runtime.files import replacing
-    from mobilebert_runtime.tokenizer import PairTokenizer
-    from mobilebert_training.finetuning.calibration import fit_decision
+    from mobilebert_models import SHIPPED_MATCHERS, find_directory
+    from mobilebert_runtime.errors import OptionError, OutputError
+    from mobilebert_runtime.files import replacing, replacing_folder
+    from mobilebert_runtime.find import CARD_FILE
 
-    model = Path(model)
     if (data is None) == (texts is None):
         raise OptionError("--data, --texts: give one of them")
     if (texts is None) != (false_matches is None):
@@ -272,69 +276,100 @@ def calibrate(
         raise OptionError(f"{given_flag}: needs labelled pairs; give --data instead of --texts")
     if equal_recall and debias is False:
         raise OptionError("--equal-recall: changes how the length bias is removed; leave out --no-debias")
-    torch.set_num_threads(threads)
-    network, tokenizer = mobilebert_models.load_pair_network(model), PairTokenizer.load(model)
-    if network.num_labels != 2:
-        raise mobilebert_models.ModelError(
-            f"{model}: has {network.num_labels} labels; this fits matchers of two"
+    if out is None and str(model) in ("shipped", *SHIPPED_MATCHERS):
+        raise OptionError(f"{model}: a shipped matcher stays as it is; give --out for a calibrated copy")
+    directory = find_directory(str(model))
+    if (directory / CARD_FILE).is_file():
+        raise OptionError(
+            f"{model}: is an artefact; calibrate the model directory that it was made of, then export that"
         )
-    given = mobilebert_models.MatcherSettings.load(model, positive)
-    if texts is not None and false_matches is not None:
-        return _calibrate_without_labels(model, network, tokenizer, given, texts, false_matches, force=force)
-    strength = 1.0 if debias or equal_recall else 0.0 if debias is False else None
-    with replacing(model / "matcher.json", force=force) as partial:
-        settings = fit_decision(
+
+    def fitted() -> MatcherSettings:
+        from mobilebert_training.finetuning.calibration import fit_decision
+
+        network, tokenizer, given = _matcher_of_two(directory, positive, threads)
+        if texts is not None and false_matches is not None:
+            return _fit_to_texts(directory, network, tokenizer, given, texts, false_matches, progress)
+        return fit_decision(
             network,
             tokenizer,
             given,
             Path(str(data)),
-            debias=strength,
+            debias=1.0 if debias or equal_recall else 0.0 if debias is False else None,
             equal_recall=equal_recall,
             progress=progress,
         )
-        settings.write(partial)
+
+    if out is None:
+        with replacing(directory / SETTINGS, force=force) as partial:
+            settings = fitted()
+            settings.write(partial)
+        return settings
+    if Path(out).exists() and not force:
+        raise OutputError(f"{out}: exists already; choose another name").or_with("replace it", "--force")
+    with replacing_folder(Path(out)) as copy:
+        settings = fitted()
+        # The page of figures is of the matcher that was not calibrated.
+        shutil.copytree(directory, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
+        settings.write(copy / SETTINGS)
     return settings
 
 
-def _calibrate_without_labels(
-    model: Path,
+def _matcher_of_two(
+    directory: Path, positive: str | None, threads: int
+) -> tuple[PairClassifier | EmbeddingMatcher, PairTokenizer, MatcherSettings]:
+    """A matcher, its tokenizer and its settings; `ModelError` where it has other than two labels."""
+    import torch
+
+    from mobilebert_models import MatcherSettings, ModelError, load_pair_network
+    from mobilebert_runtime.tokenizer import PairTokenizer
+
+    torch.set_num_threads(threads)
+    network, tokenizer = load_pair_network(directory), PairTokenizer.load(directory)
+    if network.num_labels != 2:
+        raise ModelError(f"{directory}: has {network.num_labels} labels; this fits matchers of two")
+    return network, tokenizer, MatcherSettings.load(directory, positive)
+
+
+def _fit_to_texts(
+    directory: Path,
     network: PairClassifier | EmbeddingMatcher,
     tokenizer: PairTokenizer,
     given: MatcherSettings,
     texts: Sequence[str],
     false_matches: float,
-    *,
-    force: bool,
+    progress: Progress,
 ) -> MatcherSettings:
-    """Set the threshold of a matcher by the scores of each text and the nearest other one.
+    """Settings whose threshold follows from the scores of each text and the nearest other one.
 
     Raises:
         ModelError: the matcher gives no vectors.
         DataError: too few texts.
     """
-    import mobilebert_models
+    import numpy as np
+
     from mobilebert_matching.evaluation.score_calibration import probabilities
     from mobilebert_matching.evaluation.unlabelled_calibration import (
         nearest_others,
         require_enough,
         threshold_without_labels,
     )
-    from mobilebert_runtime.files import replacing
+    from mobilebert_models import EmbeddingMatcher, ModelError
     from mobilebert_training.finetuning.encoded_pairs import predict_logits, sentence_vectors
 
-    if not isinstance(network, mobilebert_models.EmbeddingMatcher):
-        raise mobilebert_models.ModelError(
-            f"{model}: gives no vectors of texts; give --data with labelled pairs"
-        )
+    if not isinstance(network, EmbeddingMatcher):
+        raise ModelError(f"{directory}: gives no vectors of texts; give --data with labelled pairs")
     different = list(dict.fromkeys(texts))
     require_enough(len(different), false_matches)
-    with replacing(model / "matcher.json", force=force) as partial:
-        places = nearest_others(sentence_vectors(network, tokenizer, different))
-        pairs = [(different[a], different[b]) for a, b in places]
-        scores = probabilities(predict_logits(network, tokenizer, pairs), given, pairs)
-        settings = replace(given, threshold=threshold_without_labels(scores, false_matches))
-        settings.write(partial)
-    return settings
+    places = nearest_others(sentence_vectors(network, tokenizer, different))
+    pairs = [(different[a], different[b]) for a, b in places]
+    scores = probabilities(predict_logits(network, tokenizer, pairs), given, pairs)
+    threshold = threshold_without_labels(scores, false_matches)
+    matched = int((scores >= threshold).sum())
+    progress(f"{matched} of {len(pairs):,} texts match their nearest other one; the highest scores:")
+    for place in np.argsort(-scores, kind="stable")[:SHOWN_PAIRS]:
+        progress(f"  {scores[place]:.3f}  {pairs[place][0]!r}  {pairs[place][1]!r}")
+    return replace(given, threshold=threshold)
 
 
 def ship(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +17,10 @@ from mobilebert_runtime.errors import DataError, OptionError
 OPEN = ("matcher-open-m", "matcher-open-s")
 # Of pairs without a dev.tsv this share, and at most so many, are development pairs.
 DEV_SHARE, DEV_PAIRS = 0.2, 1000
+BEFORE = "-before.json"  # behind a matcher's name: its figures as it ships
+PARTS = "data"  # folder of the run that gets both parts
 FEWEST = 2  # pairs of a label: one to learn from, one to choose the threshold by
-LENGTH_BIAS = "length_bias.txt"  # beside a fine-tuned model: whether the bias was removed, or why not
+LENGTH_BIAS = "length_bias.txt"  # beside a fine-tuned model: what was done about the bias
 ROUNDED_ON, MAX_TOKENS = 400, 128  # pairs, and tokens of each, whose activations say how weights are rounded
 
 
@@ -70,15 +73,23 @@ def ship(config: ShipConfig, progress: Progress = quiet) -> ShipResult:
 
     Raises:
         OptionError: an option that no step can take; nothing was begun.
+        DataError: a file of pairs is damaged, or has labels that a matcher does not tell apart.
         ResumeError: the folder holds a run with other inputs, or another process works there.
         VerificationError: an artefact does not agree with its model.
         UserError: see the steps, `train_matcher`, `distill`, `export` and `evaluate`.
     """
     from mobilebert_training.distillation.distillation_recipes import TRAINING_RECIPES
-    from mobilebert_training.run_directory import claim, data_hashes, locked
+    from mobilebert_training.run_directory import claim, claimed, data_hashes, locked
 
     exports = export_requests(config, [*OPEN, *TRAINING_RECIPES])
     distilled = any(name in TRAINING_RECIPES for name in exports)
+    parts = config.out / PARTS
+    if splits(config.data) and parts.exists() and not claimed(config.out, "ship"):
+        raise OptionError(
+            f"--out {config.out}: {parts} is there already, and the parts of your pairs are written there; "
+            "choose another folder"
+        )
+    _require_two_labels(config.data, [name for name in exports if name in OPEN])
     with locked(config.out):
         taken = {"data": data_hashes(config.data), "quick": config.quick, "debias": config.debias}
         claim(config.out, "ship", taken)
@@ -118,14 +129,30 @@ def _ship(
 
 def parts_of(config: ShipConfig, progress: Progress = quiet) -> Path:
     """The folder with train.tsv and dev.tsv: the user's, or one in which a share is kept back for dev.tsv."""
-    if config.data.is_file():
-        return split_file(config.data, config.out / "data", progress)
-    if (config.data / "dev.tsv").is_file():
+    if not splits(config.data):
         return config.data
-    folder = split_file(config.data / "train.tsv", config.out / "data", progress)
+    if config.data.is_file():
+        return split_file(config.data, config.out / PARTS, progress)
+    folder = split_file(config.data / "train.tsv", config.out / PARTS, progress)
     if (config.data / "test.tsv").is_file():
         shutil.copyfile(config.data / "test.tsv", folder / "test.tsv")
     return folder
+
+
+def splits(data: Path) -> bool:
+    """Whether a share of the pairs has to be kept back: of one file, or of a folder without dev.tsv."""
+    return data.is_file() or not (data / "dev.tsv").is_file()
+
+
+def _require_two_labels(data: Path, matchers: Sequence[str]) -> None:
+    """Read every file of pairs before any work; `DataError` for a label that none of `matchers` tells apart."""
+    from mobilebert_matching.data.labelled_pairs import read_labelled
+
+    files = [data] if data.is_file() else [data / f"{part}.tsv" for part in ("train", "dev", "test")]
+    for file in (file for file in files if file.is_file()):
+        highest = read_labelled(file).labels.max()
+        if matchers and highest > 1:
+            raise DataError(f"{file}: has label {highest}; {matchers[0]} tells two apart, 0 and 1")
 
 
 def fine_tuned(name: str, config: ShipConfig, data: Path, progress: Progress = quiet) -> Path:
@@ -157,7 +184,8 @@ def fine_tuned(name: str, config: ShipConfig, data: Path, progress: Progress = q
     )
     settings.write(model / "matcher.json")
     (model.parent / LENGTH_BIAS).write_text(said[0] + "\n", encoding="utf-8")
-    progress(f"  {said[0]}")
+    for line in said:
+        progress(f"  {line}")
     return model
 
 
@@ -217,34 +245,45 @@ def _measured(
     model, artefact = Path(request.model), request.out
     part = "test" if (data / "test.tsv").is_file() else "dev"
     records = config.out / f"{name}.json", config.out / f"{artefact.name}.json"
-    for subject, record in zip((model, artefact), records, strict=True):
+    start = config.out / f"{name}{BEFORE}"
+    subjects: dict[Path, str | Path] = {start: name} if name in OPEN else {}
+    for record, subject in (subjects | dict(zip(records, (model, artefact), strict=True))).items():
         if not record.is_file():
             progress(f"{record.stem}: measure on {part}.tsv")
             found = evaluate(subject, data / f"{part}.tsv", data / "train.tsv", threads=config.threads)
             write_json(record, {"part": part, **found.to_json()})
     if not (artefact / PAGE_FILE).is_file():
-        (artefact / PAGE_FILE).write_text(_card(name, model, records[1]), encoding="utf-8")
+        (artefact / PAGE_FILE).write_text(_card(name, model, records[1], start), encoding="utf-8")
+    if start.is_file():
+        progress(f"  {name} as it ships: {_figures(start)}")
     progress(f"  {summary(artefact, records[1])}")
     return ShippedMatcher(name, model, artefact, *records)
 
 
-def _card(name: str, model: Path, record: Path) -> str:
+def _card(name: str, model: Path, record: Path, start: Path) -> str:
     """What an artefact is, where it was measured, and its figures by length divergence."""
     import json
 
     found = json.loads(record.read_text(encoding="utf-8"))
     bias = model.parent / LENGTH_BIAS
-    chosen = ", whose pairs also chose the threshold" if found["part"] == "dev" else ""
+    chosen = (
+        ". These pairs also chose the step of training, the probabilities and the threshold, so expect less of "
+        "new pairs"
+        if found["part"] == "dev"
+        else ""
+    )
     lines = [f"# {model.parent.name}, made by `mobilebert ship --matcher {name}`", ""]
-    lines += [f"Measured on {found['part']}.tsv{chosen}; threshold {found['threshold']:.3f}.", ""]
+    lines += [f"Measured on {found['part']}.tsv{chosen}. Threshold {found['threshold']:.3f}.", ""]
+    if start.is_file():
+        lines += [f"Before fine-tuning, {name} as it ships: {_figures(start)}.", ""]
     if bias.is_file():
         said = bias.read_text(encoding="utf-8").strip()
-        lines += [f"{said[0].upper()}{said[1:]}.", ""]
+        lines += [f"{said[0].upper()}{said[1:]}. What is left of it is the recall gap below.", ""]
     return "\n".join(lines) + "\n" + to_markdown(found)
 
 
-def summary(artefact: Path, record: Path) -> str:
-    """Where an artefact and its figures are, and the figures that matter most."""
+def _figures(record: Path) -> str:
+    """The figures of a record that matter most, and how many pairs they are of."""
     import json
 
     found = json.loads(record.read_text(encoding="utf-8"))
@@ -253,8 +292,12 @@ def summary(artefact: Path, record: Path) -> str:
         for name, key in (("accuracy", "accuracy"), ("F1", "f1"), ("AUC", "auc"))
         if found[key] is not None
     )
-    where = f"on {found['pairs']:,} {found['part']} pairs"
-    return f"{artefact}: {figures} {where}; all figures in {record}"
+    return f"{figures} on {found['pairs']:,} {found['part']} pairs"
+
+
+def summary(artefact: Path, record: Path) -> str:
+    """Where an artefact and its figures are, and the figures that matter most."""
+    return f"{artefact}: {_figures(record)}; all figures in {record}"
 
 
 def keep_four_bits(trained: Path, name: str, train: Path) -> None:

@@ -2,22 +2,24 @@
 
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from mobilebert_matching.evaluation.unlabelled_calibration import nearest_others, threshold_without_labels
 from mobilebert_runtime.errors import DataError
 
 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.3])
-def test_no_more_than_the_share_are_matches_and_no_lower_threshold_does_that(share):
+def test_just_the_share_are_matches_and_the_threshold_is_as_far_from_both_its_neighbours(share):
     scores = np.random.default_rng(0).random(1000)
     threshold = threshold_without_labels(scores, share)
     assert (scores >= threshold).mean() == pytest.approx(share)
-    assert (scores >= np.nextafter(threshold, 0)).mean() > share
+    lower, higher = scores[scores < threshold].max(), scores[scores >= threshold].min()
+    assert logit(threshold) - logit(lower) == pytest.approx(logit(higher) - logit(threshold))
 
 
 def test_equal_scores_are_all_matches_or_none():
     scores = np.array([0.2] * 50 + [0.9] * 10 + [0.5] * 40)
-    assert 0.5 < threshold_without_labels(scores, 0.1) < 0.51
+    assert threshold_without_labels(scores, 0.1) == pytest.approx(0.75)  # of log-odds 0 and log 9
     assert 0.9 < threshold_without_labels(scores, 0.05) < 0.91
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from mobilebert_export.command_line.program import main
 from mobilebert_models import EncoderConfig, MatcherSettings, build, save_pretrained
+from mobilebert_training.finetuning.matchers import load_matcher
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import write_pairs
 from tests.training.test_ship import biased_pairs
@@ -44,7 +45,7 @@ def folder_of(tmp_path, **counts):
 
 def test_the_bias_of_the_training_pairs_is_removed(tmp_path, calibrated):
     shift, said = calibrated(folder_of(tmp_path, train=400, dev=100))
-    assert "length bias: removed" in said
+    assert "length bias: corrected by the lengths of train.tsv" in said
     assert len(shift["quartiles"]) == 3
     shift, said = calibrated(tmp_path, "--no-debias")
     assert shift is None
@@ -53,7 +54,7 @@ def test_the_bias_of_the_training_pairs_is_removed(tmp_path, calibrated):
 
 def test_without_training_pairs_the_development_pairs_say_what_the_bias_is(tmp_path, calibrated):
     shift, said = calibrated(folder_of(tmp_path, dev=400))
-    assert "length bias: removed" in said
+    assert "length bias: corrected by the lengths of dev.tsv" in said
     words = [[len(text.split()) for text in pair] for pair in biased_pairs(400, 0).pairs]
     divergence = [abs(a - b) / min(a, b) for a, b in words]
     np.testing.assert_allclose(shift["quartiles"], np.quantile(divergence, [0.25, 0.5, 0.75]))
@@ -62,8 +63,59 @@ def test_without_training_pairs_the_development_pairs_say_what_the_bias_is(tmp_p
 def test_too_few_pairs_are_named_and_can_be_insisted_on(tmp_path, calibrated):
     shift, said = calibrated(folder_of(tmp_path, train=60, dev=100))
     assert shift is None
-    assert "length bias: not removed, there are too few pairs to fit it (train.tsv: CAT" in said
+    assert "length bias: left in, there are too few pairs to fit it (train.tsv: CAT" in said
     assert calibrated(tmp_path, "--debias")[0] is not None
     write_pairs(tmp_path / "dev.tsv", *biased_pairs(14, 1))
     write_pairs(tmp_path / "train.tsv", *biased_pairs(400, 0))
     assert "(dev.tsv has " in calibrated(tmp_path)[1]
+
+
+def test_one_file_and_a_folder_of_it_give_the_same_decision(tmp_path, calibrated):
+    write_pairs(tmp_path / "mine.tsv", *biased_pairs(200, 1))
+    write_pairs(tmp_path / "dev.tsv", *biased_pairs(200, 1))
+    shift, said = calibrated(tmp_path / "mine.tsv")
+    assert "length bias: corrected by the lengths of mine.tsv" in said
+    assert shift == calibrated(tmp_path)[0]
+
+
+def test_pairs_whose_scores_do_not_rise_with_the_label_are_named(tmp_path, calibrated, model):
+    pairs, _ = biased_pairs(60, 1)
+    score = load_matcher(model).predict(pairs)
+    labels = (score[:, 1] - score[:, 0] < np.median(score[:, 1] - score[:, 0])).astype(int)
+    write_pairs(tmp_path / "dev.tsv", pairs, labels)
+    said = calibrated(tmp_path, "--debias")[1]
+    assert "dev.tsv: the scores of its 60 pairs do not rise with the label, so all pairs now score alike" in said
+
+
+def test_a_copy_is_calibrated_and_the_model_stays(tmp_path, model, capfd):
+    write_pairs(tmp_path / "mine.tsv", *biased_pairs(100, 1))
+    before = {path: path.read_bytes() for path in model.iterdir()}
+    command = ["calibrate", str(model), "--data", str(tmp_path / "mine.tsv"), "--threads", "1"]
+    (model / "README.md").write_text("figures")
+    assert exit_code([*command, "--out", str(tmp_path / "copy")]) == 0
+    (model / "README.md").unlink()
+    assert {path: path.read_bytes() for path in model.iterdir()} == before
+    copied = {path.name: path.read_bytes() for path in (tmp_path / "copy").iterdir()}
+    assert copied.keys() == {path.name for path in before}
+    assert [path.name for path in before if copied[path.name] != before[path]] == ["matcher.json"]
+    assert exit_code([*command, "--out", str(tmp_path / "copy")]) == 2
+    assert "--force" in capfd.readouterr().err
+    assert exit_code([*command, "--force"]) == 0
+    assert (model / "matcher.json").read_bytes() == copied["matcher.json"]
+
+
+def test_what_can_not_be_changed_is_refused_at_once(tmp_path, capfd):
+    write_pairs(tmp_path / "mine.tsv", *biased_pairs(20, 1))
+    data = ["--data", str(tmp_path / "mine.tsv")]
+    assert exit_code(["calibrate", "matcher-open-s", *data, "--force"]) == 2
+    assert "a shipped matcher stays as it is; give --out" in " ".join(capfd.readouterr().err.split())
+    (tmp_path / "artefact").mkdir()
+    (tmp_path / "artefact" / "io.json").write_text("{}")
+    assert exit_code(["calibrate", str(tmp_path / "artefact"), *data]) == 2
+    assert "is an artefact; calibrate the model directory" in " ".join(capfd.readouterr().err.split())
+
+
+def exit_code(command):
+    with pytest.raises(SystemExit) as end:
+        main(command)
+    return end.value.code

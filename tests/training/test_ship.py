@@ -228,6 +228,30 @@ def test_a_label_of_one_pair_can_not_be_split(tmp_path):
         split_file(file, tmp_path / "data")
 
 
+@pytest.mark.parametrize("data", ["data", "data/train.tsv"])
+def test_pairs_that_lie_where_their_parts_would_be_written_are_not_touched(tmp_path, capfd, data):
+    (tmp_path / "data").mkdir()
+    write_pairs(tmp_path / "data" / "train.tsv", *biased_pairs(30))
+    before = (tmp_path / "data" / "train.tsv").read_bytes()
+    run(["ship", f"--data={tmp_path / data}", f"--out={tmp_path}", "--quick"], code=2)
+    said = " ".join(capfd.readouterr().err.split())
+    assert "data is there already, and the parts of your pairs are written there; choose another" in said
+    assert [path.name for path in tmp_path.rglob("*")] == ["data", "train.tsv"]
+    assert (tmp_path / "data" / "train.tsv").read_bytes() == before
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_a_third_label_in_any_part_is_refused_before_any_work(tmp_path, capfd, part):
+    for name in ("train", "dev", "test"):
+        write_pairs(tmp_path / f"{name}.tsv", *biased_pairs(30))
+    pairs, labels = biased_pairs(30)
+    write_pairs(tmp_path / f"{part}.tsv", pairs, [2, *labels[1:]])
+    run(["ship", f"--data={tmp_path}", f"--out={tmp_path / 'out'}", "--quick"], code=2)
+    said = " ".join(capfd.readouterr().err.split())
+    assert f"{part}.tsv: has label 2; matcher-open-m tells two apart, 0 and 1" in said
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.slow
 def test_ship_fine_tunes_the_general_matcher_on_one_file(tmp_path):
     pairs, labels = biased_pairs(100)
@@ -240,7 +264,9 @@ def test_ship_fine_tunes_the_general_matcher_on_one_file(tmp_path):
     settings = mobilebert_models.MatcherSettings.load(model)
     assert len(set(settings.length_shift["added"])) == 1  # an offset alone
     card = (artefact / "README.md").read_text(encoding="utf-8")
-    assert "Length bias: not removed, there are too few pairs to fit it (train.tsv: CAT" in card
+    assert "Length bias: left in, there are too few pairs to fit it (train.tsv: CAT" in card
+    untuned = json.loads((out / "matcher-open-m-before.json").read_text())
+    assert f"Before fine-tuning, matcher-open-m as it ships: accuracy {untuned['accuracy']:.3f}" in card
     scores = [open_scorer(str(one), 1).score(pairs[:8]) for one in (model, artefact)]
     np.testing.assert_allclose(*scores, atol=1e-4)
     record = json.loads((out / "matcher-open-m-none.json").read_text())

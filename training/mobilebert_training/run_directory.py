@@ -72,6 +72,12 @@ def claim(
         write_json(path, parts | {part: known})
 
 
+def claimed(folder: Path, part: str) -> bool:
+    """Whether `folder` holds a run that has this part."""
+    path = folder / RUN
+    return path.is_file() and part in json.loads(path.read_text(encoding="utf-8"))
+
+
 def changes(old: dict[str, Any], new: dict[str, Any]) -> str:
     """Names of the values that differ, with the members of those that have some; empty: none."""
     found = []

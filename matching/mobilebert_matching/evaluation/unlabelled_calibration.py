@@ -8,6 +8,7 @@ of these that a matcher calls the same is its rate of false matches there. What 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit, logit
 
 from mobilebert_runtime.errors import DataError
 
@@ -41,7 +42,10 @@ def require_enough(texts: int, false_matches: float) -> None:
 
 
 def threshold_without_labels(scores: np.ndarray, false_matches: float) -> float:
-    """The lowest threshold at which no more than a share of pairs that are not the same become matches.
+    """A threshold at which no more than a share of pairs that are not the same become matches.
+
+    It is halfway, in log-odds, between the highest score that may not be a match and the next higher one, so
+    that scores which int8 moves a little stay on their sides.
 
     Args:
         scores: (N,) probabilities of each stored text and the nearest other one.
@@ -57,4 +61,9 @@ def threshold_without_labels(scores: np.ndarray, false_matches: float) -> float:
         raise DataError(
             f"more than {allowed} of {len(scores)} texts score 1 beside another one; give each meaning once"
         )
-    return float(np.nextafter(ranked[allowed], 1))
+    lower = ranked[allowed]
+    lowest = float(np.nextafter(lower, 1))
+    if not (above := ranked[ranked > lower]).size:
+        return lowest
+    higher = min(above[-1], np.nextafter(1, 0))
+    return max(lowest, float(expit((logit(lower) + logit(higher)) / 2)))

@@ -13,11 +13,23 @@ from mobilebert_runtime.errors import OptionError
 
 
 def calibrate(
-    model: Annotated[Path, opt.INPUT_FOLDER, Argument(help="Model directory of a matcher with two labels.")],
+    model: Annotated[
+        str,
+        opt.MODEL,
+        Argument(help="Model directory of a matcher with two labels; with --out also a shipped one's name."),
+    ],
     data: Annotated[
         Path | None,
-        opt.INPUT_FOLDER,
-        Option(help="Folder with dev.tsv and, where there is one, the train.tsv whose bias is removed."),
+        opt.INPUT_FILE_OR_FOLDER,
+        Option(
+            help="One file of labelled pairs, or a folder with dev.tsv and, where there is one, the train.tsv "
+            "whose bias is removed."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        opt.MODEL_FOLDER,
+        Option(help="Write a calibrated copy there. [default: change MODEL itself]", show_default=False),
     ] = None,
     texts: Annotated[
         Path | None,
@@ -33,7 +45,8 @@ def calibrate(
         bool | None,
         Option(
             "--debias/--no-debias",
-            help="Remove the length bias, however few pairs there are; or leave it in.",
+            help="Remove the length bias with fewer pairs too, if every category has both labels; or leave "
+            "it in.",
             show_default="where the pairs are enough",
         ),
     ] = None,
@@ -49,7 +62,10 @@ def calibrate(
     threads: opt.Threads = 2,
     force: opt.Force = False,
 ) -> None:
-    """Fit temperature, threshold and length shift on dev.tsv, and write them to MODEL/matcher.json.
+    """Fit temperature, threshold and length shift on labelled pairs, and write them to MODEL/matcher.json.
+
+    With --out MODEL stays as it is, and a copy has them. An artefact keeps the decision that it was exported
+    with: export again.
 
     The threshold is 0.5 unless cross-validation finds another one better. An embedding matcher, whose logits
     come from cosines, also gets an offset of the log-odds.
@@ -59,11 +75,13 @@ def calibrate(
     score: one number per category of length divergence, added to the log-odds by every runtime. Its size is
     fitted by likelihood; with --equal-recall it is fitted so that pairs of similar length (CAT1) and of very
     different length (CAT4) have the same true positive rate. Their false positive rates then differ. Where a
-    category has fewer than ten pairs of a label the bias stays, which is said; --debias fits it all the same.
+    category has fewer than ten pairs of a label the bias stays, which is said; --debias fits it where each has
+    one.
 
     Without labels, --texts sets the threshold of an embedding matcher alone. A stored text and the nearest
-    other one are not the same: the threshold is the lowest at which no more than --false-matches of such
-    pairs become matches. It may miss true ones. A table's texts are its column "text", or --text-a.
+    other one are not the same: at the threshold no more than --false-matches of such pairs become matches. It
+    may miss true ones. The closest pairs are shown: two texts of one meaning among them spoil it. A table's
+    texts are its column "text", or --text-a.
     """
     from mobilebert_export import library
     from mobilebert_export.terminal import Terminal
@@ -73,6 +91,7 @@ def calibrate(
     fit = partial(
         library.calibrate,
         model,
+        out=out,
         debias=debias,
         equal_recall=equal_recall,
         positive=positive,
@@ -87,6 +106,8 @@ def calibrate(
         with Terminal(stderr=True).status(f"scoring the texts of {texts}"):
             settings = fit(texts=stored, false_matches=false_matches)
         console.print(f"threshold {settings.threshold:.3f}")
+        for line in said:
+            console.print(line)
         return
     if false_matches is not None and texts is None:
         raise OptionError("--texts, --false-matches: give both, or neither")
@@ -94,7 +115,7 @@ def calibrate(
         raise OptionError("--data, --texts: give one of them")
     with (
         known_columns(data, names) as folder,
-        Terminal(stderr=True).status(f"scoring the pairs of {data}/dev.tsv"),
+        Terminal(stderr=True).status(f"scoring the pairs of {data}"),
     ):
         settings = fit(data=folder)
     console.print(f"temperature {settings.temperature:.3f}, threshold {settings.threshold:.3f}")
@@ -105,5 +126,5 @@ def calibrate(
         if len(set(added)) == 1:
             console.print(f"added to the log-odds: {added[0]:+.3f}")
         else:
-            shown = ", ".join(f"{value:+.3f}" for value in added)
-            console.print(f"added to the log-odds in CAT1 to CAT4: {shown}")
+            shown = ", ".join(f"{value - added[0]:+.3f}" for value in added[1:])
+            console.print(f"added to the log-odds: {added[0]:+.3f}; against CAT1 in CAT2 to CAT4: {shown}")
