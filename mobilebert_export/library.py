@@ -367,7 +367,9 @@ def _fit_to_texts(
     threshold = threshold_without_labels(scores, false_matches)
     matched = int((scores >= threshold).sum())
     progress(f"{matched} of {len(pairs):,} texts match their nearest other one; the highest scores:")
-    for place in np.argsort(-scores, kind="stable")[:SHOWN_PAIRS]:
+    # Two texts that are nearest to each other are one pair.
+    _, first = np.unique(np.sort(places, axis=1), axis=0, return_index=True)
+    for place in sorted(first, key=lambda place: -scores[place])[:SHOWN_PAIRS]:
         progress(f"  {scores[place]:.3f}  {pairs[place][0]!r}  {pairs[place][1]!r}")
     return replace(given, threshold=threshold)
 

@@ -92,7 +92,8 @@ def recipes_of(
     reasons: dict[str, str] = {}
     for one in every:
         if one not in keeping:
-            reasons[one.name] = f"its file would hold the four-bit weights of {layers} layers in eight bits"
+            held = f"the four-bit weights of {layers} linear layers"
+            reasons[one.name] = f"its file would hold {held} in eight bits"
         elif one.dynamic_into_sums and layer_norm:
             reasons[one.name] = "the network has LayerNorm, and with it a file of dynamic ranges is as fast"
         elif one.static_ranges and packs and not budget:

@@ -145,7 +145,7 @@ def splits(data: Path) -> bool:
 
 
 def _require_two_labels(data: Path, matchers: Sequence[str]) -> None:
-    """Read every file of pairs before any work; `DataError` for a label that none of `matchers` tells apart."""
+    """Read every file of pairs; `DataError` for a label that `matchers` do not tell apart."""
     from mobilebert_matching.data.labelled_pairs import read_labelled
 
     files = [data] if data.is_file() else [data / f"{part}.tsv" for part in ("train", "dev", "test")]
@@ -267,8 +267,8 @@ def _card(name: str, model: Path, record: Path, start: Path) -> str:
     found = json.loads(record.read_text(encoding="utf-8"))
     bias = model.parent / LENGTH_BIAS
     chosen = (
-        ". These pairs also chose the step of training, the probabilities and the threshold, so expect less of "
-        "new pairs"
+        ". These pairs also chose the step of training, the probabilities and the threshold, so expect "
+        "less of new pairs"
         if found["part"] == "dev"
         else ""
     )

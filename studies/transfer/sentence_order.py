@@ -3,9 +3,9 @@
     python -m studies.transfer.sentence_order --corpus runs/shards-pairs --runs runs/sentence-order \
         --out results/transfer/sentence-order.json
 
-From fresh weights no network that fits this machine learns either question (`studies.transfer.ablation`), so both
-runs begin with MiniLM's encoder, under new heads. Each learns masked words and one question about pairs of
-segments, and is asked both questions of documents that were held out. Everything but the question is alike.
+From fresh weights no network that fits this machine learns either question (`studies.transfer.ablation`), so
+both runs begin with MiniLM's encoder, under new heads. Each learns masked words and one question about pairs
+of segments, and is asked both questions of documents that were held out. All but the question is alike.
 """
 
 from __future__ import annotations

@@ -50,6 +50,7 @@ NOT_RUN = {
     "mobilebert export --model shipped --sign": "needs a key; tests/mobilebert_runtime has one",
     "mobilebert import-tensorflow": "needs Google's checkpoint, a download",
     "mobilebert ship": "hours on licensed data",
+    "mobilebert export --model runs/mine/": "needs what ship made",
     "python -m recipes.general_matchers": "hours on licensed data; tests/recipes runs it at toy size",
     "python -m studies.kronecker.table6": "hours on licensed data; tests/studies runs it at toy size",
     "mobilebert finetune": "needs licensed data",

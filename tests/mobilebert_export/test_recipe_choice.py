@@ -183,7 +183,7 @@ def test_four_bit_weights_are_tried_with_recipes_that_keep_them_alone():
         ("tflite-int8-mixed", "is not tried"),
     ]
     for one in left_out:
-        assert f"four-bit weights of {layers} layers" in one.failures[0]
+        assert f"four-bit weights of {layers} linear layers" in one.failures[0]
 
 
 @pytest.mark.parametrize("architecture", ["bert-base", "mobilebert"])

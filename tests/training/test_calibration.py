@@ -84,7 +84,9 @@ def test_pairs_whose_scores_do_not_rise_with_the_label_are_named(tmp_path, calib
     labels = (score[:, 1] - score[:, 0] < np.median(score[:, 1] - score[:, 0])).astype(int)
     write_pairs(tmp_path / "dev.tsv", pairs, labels)
     said = calibrated(tmp_path, "--debias")[1]
-    assert "dev.tsv: the scores of its 60 pairs do not rise with the label, so all pairs now score alike" in said
+    assert (
+        "dev.tsv: the scores of its 60 pairs do not rise with the label, so all pairs now score alike" in said
+    )
 
 
 def test_a_copy_is_calibrated_and_the_model_stays(tmp_path, model, capfd):

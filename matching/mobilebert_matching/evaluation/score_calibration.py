@@ -226,8 +226,8 @@ def _fit_log_odds(
 ) -> tuple[float, float, float]:
     """Slope a, share λ and offset b for which a d + λ s + b has the least weighted negative log-likelihood.
 
-    It is convex in the three. The targets are Platt's (1999, section 2.2): (N₁ + 1) / (N₁ + 2) for label 1 and
-    1 / (N₀ + 2) for label 0, so that pairs which are told apart without an error have a finite fit.
+    It is convex in the three. The targets are Platt's (1999, section 2.2): (N₁ + 1) / (N₁ + 2) for label 1
+    and 1 / (N₀ + 2) for label 0, so that pairs which are told apart without an error have a finite fit.
 
     Args:
         logits: (N, 2), whose difference is d.

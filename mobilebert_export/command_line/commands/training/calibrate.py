@@ -22,8 +22,8 @@ def calibrate(
         Path | None,
         opt.INPUT_FILE_OR_FOLDER,
         Option(
-            help="One file of labelled pairs, or a folder with dev.tsv and, where there is one, the train.tsv "
-            "whose bias is removed."
+            help="One file of labelled pairs, or a folder with dev.tsv and, where there is one, the "
+            "train.tsv whose bias is removed."
         ),
     ] = None,
     out: Annotated[
@@ -75,8 +75,8 @@ def calibrate(
     score: one number per category of length divergence, added to the log-odds by every runtime. Its size is
     fitted by likelihood; with --equal-recall it is fitted so that pairs of similar length (CAT1) and of very
     different length (CAT4) have the same true positive rate. Their false positive rates then differ. Where a
-    category has fewer than ten pairs of a label the bias stays, which is said; --debias fits it where each has
-    one.
+    category has fewer than ten pairs of a label the bias stays, which is said; --debias fits it where each
+    has one.
 
     Without labels, --texts sets the threshold of an embedding matcher alone. A stored text and the nearest
     other one are not the same: at the threshold no more than --false-matches of such pairs become matches. It
