@@ -74,7 +74,7 @@ SCALES: dict[str, Scale] = {
         teacher_steps=4000,
         transfer_steps=900,
         pretraining_steps=1200,
-        pair_steps=2000,
+        pair_steps=3000,
         engine=TrainingConfig(steps=1, batch_size=32, learning_rate=2e-3, checkpoint_every=100),
     ),
     # What an evening on two cores can do, with 4,096 word pieces: half an hour a seed, and for the teacher.
