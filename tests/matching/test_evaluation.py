@@ -242,6 +242,17 @@ def test_few_pairs_show_no_interval_and_fail_the_gate(tmp_path, capsys):
     assert f"| {found['tpr_gap']['value']:.3f} (too few pairs) |" in to_markdown(found)
 
 
+def test_a_positive_label_that_no_pair_has_is_refused(tmp_path, capsys):
+    artefact = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
+    data = write_pairs(tmp_path / "test.tsv", *biased_pairs(40)[:2])
+    with pytest.raises(SystemExit) as done:
+        main(["evaluate", str(artefact), "--data", str(data), "--positive-label", "nope"])
+    assert done.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "test.tsv: no row has the positive label 'nope'; name one that is there: '0', '1'" in said.err
+
+
 def test_labels_of_three_classes_are_refused_before_anything_is_scored(tmp_path, capsys, monkeypatch):
     pairs, labels, _ = biased_pairs(30)
     data = write_pairs(tmp_path / "test.tsv", pairs, np.r_[labels[:-1], 2])
