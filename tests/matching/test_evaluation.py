@@ -242,6 +242,20 @@ def test_few_pairs_show_no_interval_and_fail_the_gate(tmp_path, capsys):
     assert f"| {found['tpr_gap']['value']:.3f} (too few pairs) |" in to_markdown(found)
 
 
+def test_the_output_says_what_cut_the_categories(tmp_path, capsys):
+    artefact = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
+    data = write_pairs(tmp_path / "test.tsv", *biased_pairs(40, seed=2)[:2])
+    train = write_pairs(tmp_path / "train.tsv", *biased_pairs(40, seed=3)[:2])
+    record, named = tmp_path / "record.json", f"{tmp_path.name}/train.tsv"
+    for options, kept, shown in (([], None, "the data itself"), (["--train", str(train)], named, named)):
+        request = ["evaluate", str(artefact), "--data", str(data), "--json", str(record), "--force"]
+        with pytest.raises(SystemExit) as done:
+            main([*request, *options])
+        assert done.value.code == 0
+        assert json.loads(record.read_text())["quartiles_from"] == kept
+        assert f"cuts of CAT1 to CAT4: from {shown}\n" in capsys.readouterr().out
+
+
 def test_a_positive_label_that_no_pair_has_is_refused(tmp_path, capsys):
     artefact = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
     data = write_pairs(tmp_path / "test.tsv", *biased_pairs(40)[:2])

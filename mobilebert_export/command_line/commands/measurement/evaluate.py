@@ -121,6 +121,8 @@ def _print(record: dict[str, Any], console: Terminal) -> None:
     console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
     for table in (overall, by_category, probe):
         console.print(table)
+    source = record["quartiles_from"] or "the data itself"
+    console.print(f"cuts of CAT1 to CAT4: from {source}", soft_wrap=True)
     if not record["adversarial"]:
         console.print(f"no adversarial test: {record['adversarial_missing']}")
 
