@@ -84,11 +84,13 @@ class Matcher(ArtefactModel):
         """The texts that match the query best, best first; all of them without `top_k`.
 
         Raises:
-            DataError: `top_k` is less than 1, or what is given is no text and no list of texts.
+            DataError: `top_k` is less than 1, what is given is no text and no list of texts, or one is empty.
         """
         if top_k is not None and top_k < 1:
             raise DataError(f"top_k is {top_k}; give 1 or more")
         asked, listed = as_text(query, "query"), as_texts(texts, 1)
+        if not asked or asked.isspace():
+            raise DataError("the query is empty; give a text")
         scores = self._score([(asked, text) for text in listed])
         order = np.argsort(-scores, kind="stable")[:top_k]
         return [Hit(int(i), float(scores[i]), listed[i]) for i in order]

@@ -56,15 +56,19 @@ def read_file(path: Path, texts: int, text_a: str | None, text_b: str | None) ->
     name = text_a or next((one for one in KNOWN_TEXTS if one in table.columns), None)
     if name is None and len(table.columns) == 1:
         name = table.columns[0]
-    if name is None or table.columns.count(name) != 1:
-        has = ", ".join(table.columns[:30])
-        raise DataError(f"{path}: no text column {name or ''}; name it with --text-a; the file has {has}")
+    has = ", ".join(table.columns[:30])
+    if name is None:
+        known = f"no known text column, such as {KNOWN_TEXTS[0]}"
+        raise DataError(f"{path}: {known}; name it with --text-a; the file has {has}")
+    if table.columns.count(name) != 1:
+        fault = "more than one column" if name in table.columns else "no column"
+        raise DataError(f"{path}: {fault} {name!r} for --text-a; the file has {has}")
     found: list[Input] = []
     for block in table.blocks([name]):
         bad = block.bad or [
-            Problem(line, Reason.TEXT, fault)
+            Problem(line, Reason.TEXT, wrong)
             for line, text in zip(block.lines, block.values[0], strict=True)
-            if (fault := text_fault(text) if isinstance(text, str) else f"{name} is no text")
+            if (wrong := text_fault(text) if isinstance(text, str) else f"{name} is no text")
         ]
         if bad:
             first = bad[0]

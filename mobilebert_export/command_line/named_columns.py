@@ -12,6 +12,7 @@ from mobilebert_runtime.errors import DataError, UserError
 
 TEXT_A, TEXT_B, LABEL = "text_a", "text_b", "label"
 PARTS = ("train", "dev", "test")
+LABELS_SHOWN = 5  # where the positive one is none of them
 
 
 @dataclass(frozen=True)
@@ -41,24 +42,32 @@ def known_columns(data: Path, names: ColumnNames) -> Iterator[Path]:
         names: of its columns.
 
     Raises:
-        DataError: a column is missing, or a row is damaged.
+        DataError: a column is missing, a row is damaged, or no row has the positive label.
     """
     if not names.given:
         yield data
         return
+    labels: set[str] = set()
     with tempfile.TemporaryDirectory() as temporary:
         # Records name the last two parts of a path.
         folder = Path(temporary) / data.resolve().parent.name
         if data.is_file():
             folder.mkdir(parents=True, exist_ok=True)
             copy = folder / f"{data.stem}.tsv"
-            write_copy(data, names, copy)
+            labels |= write_copy(data, names, copy)
         else:
             copy = folder / data.resolve().name
             copy.mkdir(parents=True, exist_ok=True)
             for file in (data / f"{part}.tsv" for part in PARTS):
                 if file.is_file():
-                    write_copy(file, names, copy / file.name)
+                    labels |= write_copy(file, names, copy / file.name)
+        if names.positive_label is not None and labels and names.positive_label not in labels:
+            shown = ", ".join(map(repr, sorted(labels)[:LABELS_SHOWN]))
+            more = " …" if len(labels) > LABELS_SHOWN else ""
+            raise DataError(
+                f"{data}: no row has the positive label {names.positive_label!r}; "
+                f"name one that is there: {shown}{more}"
+            )
         try:
             yield copy
         except UserError as error:  # says what the user gave
@@ -66,8 +75,15 @@ def known_columns(data: Path, names: ColumnNames) -> Iterator[Path]:
             raise
 
 
-def write_copy(file: Path, names: ColumnNames, out: Path) -> None:
-    """Write a table's texts and labels as TSV under the known names."""
+def write_copy(file: Path, names: ColumnNames, out: Path) -> set[str]:
+    """Write a table's texts and labels as TSV under the known names.
+
+    Returns:
+        With a positive label: the labels that the table has.
+
+    Raises:
+        DataError: a column is missing, a row is damaged, or with a positive label a row has no label.
+    """
     from mobilebert_matching.data.pairs import Columns, find_columns
     from mobilebert_matching.data.table_files import MARKS_ARE_TEXT, open_table
     from mobilebert_runtime.files import replacing
@@ -80,6 +96,7 @@ def write_copy(file: Path, names: ColumnNames, out: Path) -> None:
     columns = {TEXT_A: str(found.text_a), TEXT_B: str(found.text_b)}
     columns |= {LABEL: found.label} if found.label else {}
     columns |= {found.group: found.group} if found.group else {}
+    labels: set[str] = set()
     with replacing(out, force=True) as partial, partial.open("w", encoding="utf-8", newline="\n") as target:
         target.write("\t".join([*columns, MARKS_ARE_TEXT]) + "\n")
         for block in table.blocks(list(columns.values())):
@@ -87,8 +104,12 @@ def write_copy(file: Path, names: ColumnNames, out: Path) -> None:
                 first = block.bad[0]
                 detail = f" ({first.detail})" if first.detail else ""
                 raise DataError(f"{file}: line {first.line}: {first.reason}{detail}; mend or remove this row")
-            for row in zip(*block.values, strict=True):
+            for line, row in zip(block.lines, zip(*block.values, strict=True), strict=True):
                 cells = ["" if value is None else " ".join(str(value).split()) for value in row]
                 if names.positive_label is not None:
-                    cells[2] = str(int(cells[2] == names.positive_label))
+                    if not cells[2]:
+                        raise DataError(f"{file}: line {line}: label is empty; mend or remove this row")
+                    labels.add(str(row[2]).strip())
+                    cells[2] = str(int(str(row[2]).strip() == names.positive_label))
                 target.write("\t".join([*cells, ""]) + "\n")
+    return labels

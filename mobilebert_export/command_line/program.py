@@ -11,6 +11,7 @@ import io
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -20,7 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mobilebert_export.command_line import extras, options
-from mobilebert_runtime.errors import OptionError, UserError, printable
+from mobilebert_runtime.errors import OptionError, UnreadableWarning, UserError, printable
 
 # Folder of mobilebert_export/command_line/commands/ → name on the command line → its line in `mobilebert
 # --help`. The function lives in FOLDER/NAME.py (dashes become underscores) and has the same name.
@@ -178,7 +179,7 @@ def run(command: Any, arguments: list[str] | None, name: str) -> None:
     for stream in (sys.stdout, sys.stderr):  # a terminal of another encoding shows \\u1234 for what it lacks
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    with _terminable():
+    with _terminable(), _plain_warnings():
         try:
             code = command(arguments, prog_name=name, standalone_mode=False)
             sys.stdout.flush()
@@ -235,6 +236,24 @@ def _terminable() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show the toolkit's own warnings as one line each, without the path and code that raised them."""
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if isinstance(message, UnreadableWarning):
+            sys.stderr.write(f"warning: {one_line(message)}\n")
+        else:
+            before(message, category, *where, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
 
 
 def disk_full(error: BaseException | None) -> bool:

@@ -41,7 +41,8 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _with(value: float | None, interval: tuple[float, float] | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")
+def _with(value: float | None, interval: tuple[float | None, float | None] | None) -> str:
+    if value is None or interval is None:
+        return "–" if value is None else f"{value:.3f}"
+    low, high = interval
+    return f"{value:.3f} " + ("(too few pairs)" if low is None else f"({low:.3f} to {high:.3f})")

@@ -42,6 +42,7 @@ class Evaluation:
     runtime: str
     symmetric: bool
     data: str  # the file's name and its folder's
+    quartiles_from: str | None  # what cut CAT1 to CAT4, named as `data`; None: the data itself
     seen_in_training: int | None  # pairs that are training pairs, in either order; None: those are not known
     figures: Figures  # all of them: with intervals, by length divergence, without length bias
 
@@ -163,20 +164,24 @@ def evaluate(
         DataError: damaged pairs, or labels of more than two classes; nothing was scored.
         UserError: see `open_scorer`.
     """
-    from mobilebert_matching.data.labelled_pairs import read_labelled
+    from mobilebert_matching.data.labelled_pairs import read_labelled, require_known_labels
     from mobilebert_matching.evaluation import pair_evaluation
     from mobilebert_matching.length_bias.bias_audit import load_quartiles
 
     data = Path(data)
     pairs, labels = read_labelled(data)
-    if labels.max() > 1:
-        raise DataError(f"{data}: labels reach {labels.max()}; a match is 1 and everything else 0")
+    require_known_labels(labels, 2, data)
     quartiles = load_quartiles(Path(train), "pairwise") if train else None
     scorer = open_scorer(str(matcher), threads, symmetric=symmetric, positive=positive)
     scores = scorer.score_all(pairs, progress)
     figures = pair_evaluation.evaluate(pairs, labels, scores, scorer.threshold, quartiles)
     head = record_head(str(matcher), scorer, data, symmetric=symmetric)
-    return Evaluation(**head, seen_in_training=_seen(pairs, matcher, train), figures=figures)
+    return Evaluation(
+        **head,
+        quartiles_from=_short(Path(train)) if train else None,
+        seen_in_training=_seen(pairs, matcher, train),
+        figures=figures,
+    )
 
 
 def _seen(pairs: Sequence[Pair], matcher: str | Path, train: str | Path | None) -> int | None:
@@ -204,5 +209,10 @@ def record_head(matcher: str, scorer: Scorer, data: Path, *, symmetric: bool) ->
         "matcher": Path(matcher).name if Path(matcher).is_absolute() else matcher,
         "runtime": scorer.runtime,
         "symmetric": symmetric,
-        "data": "/".join(data.parts[-2:]),
+        "data": _short(data),
     }
+
+
+def _short(path: Path) -> str:
+    """A file's name and its folder's."""
+    return "/".join(path.parts[-2:])

@@ -15,18 +15,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def with_interval(
     value: float | None,
-    interval: Sequence[float] | None,
+    interval: Sequence[float | None] | None,
     digits: int,
     *,
     scale: float = 1,
     signed: bool = False,
 ) -> str:
-    """A figure and its interval, each times `scale`; `NONE` where there is no figure."""
+    """A figure and its interval, where it has bounds, each times `scale`; `NONE` where there is no figure."""
     if value is None:
         return NONE
     sign = "+" if signed else ""
-    numbers = [f"{scale * number:{sign}.{digits}f}" for number in (value, *(interval or ()))]
-    return numbers[0] if interval is None else f"{numbers[0]} [{numbers[1]}, {numbers[2]}]"
+    bounds = [bound for bound in interval or () if bound is not None]
+    shown, *ends = (f"{scale * number:{sign}.{digits}f}" for number in (value, *bounds))
+    return f"{shown} [{', '.join(ends)}]" if ends else shown
 
 
 def yes_no(holds: bool) -> str:

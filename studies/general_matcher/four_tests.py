@@ -127,7 +127,7 @@ def set_figures(
         "accuracy": interval(len(labels), lambda i: float((hits == labels)[i].mean())),
         "best": round(best_accuracy(values, labels.astype(int)), 4),
         "recall": [round(float(rates[k].value or 0.0), 4) for k in (1, 2, 3, 4)],
-        "gap": [round(float(v), 4) for v in (gap.value or 0.0, gap.low, gap.high)],
+        "gap": [None if v is None else round(v, 4) for v in (gap.value or 0.0, gap.low, gap.high)],
     }
 
 

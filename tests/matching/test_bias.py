@@ -25,7 +25,18 @@ def test_the_gap_is_the_difference_of_two_shares():
     category = np.array([1, 1, 1, 1, 4, 4, 1, 4, 2])
     gap = tpr_gap(labels, predictions, category)
     assert (gap.value, gap.count) == (3 / 4 - 1 / 2, 6)
-    assert gap.low <= gap.value <= gap.high
+    gap = tpr_gap(*(np.tile(part, 5) for part in (labels, predictions, category)))
+    assert (gap.value, gap.count) == (3 / 4 - 1 / 2, 30)
+    assert gap.low < gap.value < gap.high
+
+
+@pytest.mark.parametrize("few", [1, 4])
+def test_a_gap_of_fewer_than_ten_positives_in_a_category_has_no_interval(few):
+    category = np.repeat([few, 5 - few], [9, 50])
+    gap = tpr_gap(np.ones(59, int), np.ones(59, int), category)
+    assert (gap.value, gap.low, gap.high) == (0, None, None)
+    gap = tpr_gap(np.ones(60, int), np.r_[0, np.ones(59, int)], np.r_[few, category])
+    assert gap.low < gap.value < gap.high
 
 
 def test_the_interval_of_the_gap_is_that_of_resampled_positives():
@@ -44,7 +55,7 @@ def test_the_interval_of_the_gap_is_that_of_resampled_positives():
 
 def test_the_gap_of_nothing_is_none():
     gap = tpr_gap(np.array([1, 0]), np.array([1, 1]), np.array([1, 4]))
-    assert (gap.value, gap.low, gap.high, gap.count) == (None, -1.0, 1.0, 1)
+    assert (gap.value, gap.low, gap.high, gap.count) == (None, None, None, 1)
     with pytest.raises(DataError):
         tpr_gap(np.array([1, 2]), np.array([1, 1]), np.array([1, 4]))
 

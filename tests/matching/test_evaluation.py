@@ -1,11 +1,13 @@
 """Promise of `mobilebert evaluate`: every figure with its interval, on the test and on its bias-free part."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from mobilebert_export.command_line.program import main
+from mobilebert_export.evaluation.evaluation_page import to_markdown
 from mobilebert_matching.data.labelled_pairs import read_labelled
 from mobilebert_matching.evaluation import metrics
 from mobilebert_matching.evaluation.bias_measures import RecallGapError, length_probe, require_recall_gap
@@ -190,16 +192,79 @@ def test_the_recall_gap_gate_is_red_beyond_its_bound_on_either_side_and_where_th
     assert exit_code(test, "--max-recall-gap", f"{points + 0.01}")[0] == 0
     code, again, said = exit_code(test, "--max-recall-gap", f"{points - 0.01}")
     assert (code, again) == (1, gap)  # recorded all the same
-    assert f"TPR CAT1 − CAT4 is {100 * gap:+.1f} points" in said
+    shown = re.search(r"TPR CAT1 − CAT4 is ([+−-][\d.]+) points, --max-recall-gap allows ([\d.]+)", said)
+    assert float(shown[1]) == pytest.approx(100 * gap, abs=0.05)
+    assert abs(float(shown[1])) > float(shown[2])
     no_far = write_pairs(tmp_path / "no_far.tsv", pairs, np.where(far, 0, labels))
     assert exit_code(no_far)[:2] == (0, None)
     code, _, said = exit_code(no_far, "--max-recall-gap", "100")
     assert code == 1
-    assert "CAT1 or CAT4 has no pair of label 1" in said
+    assert "CAT4 0 pairs of label 1, too few to judge it; give --data with at least 10 in each" in said
     for sign in (-1, 1):
-        require_recall_gap(sign * 0.059, 6)
+        require_recall_gap(sign * 0.059, 6, (10, 10))
         with pytest.raises(RecallGapError):
-            require_recall_gap(sign * 0.061, 6)
+            require_recall_gap(sign * 0.061, 6, (10, 10))
+
+
+def test_the_bound_of_the_recall_gap_is_allowed_and_a_message_shows_what_is_beyond_it():
+    require_recall_gap(1 - 0.86, 14, (50, 50))  # a little more than .14 as a float
+    for gap, says in (
+        (0.0604, "is +6.04 points, --max-recall-gap allows 6"),
+        (-0.060000001, "is -6.0000001 points, --max-recall-gap allows 6"),
+        (0.31, "is +31.0 points, --max-recall-gap allows 6"),
+    ):
+        with pytest.raises(RecallGapError, match=re.escape(says) + "$"):
+            require_recall_gap(gap, 6, (50, 50))
+
+
+@pytest.mark.parametrize("positives", [(1, 1), (9, 500), (500, 9)])
+def test_the_recall_gap_gate_is_red_where_pairs_are_too_few_to_judge_by(positives):
+    first, last = positives
+    with pytest.raises(RecallGapError, match=f"CAT1 has {first} and CAT4 {last} pairs of label 1, too few"):
+        require_recall_gap(0.0, 100, positives)
+
+
+def test_few_pairs_show_no_interval_and_fail_the_gate(tmp_path, capsys):
+    artefact = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
+    test = write_pairs(tmp_path / "test.tsv", *biased_pairs(60, seed=2)[:2])
+    record = tmp_path / "record.json"
+    with pytest.raises(SystemExit) as done:
+        main(
+            ["evaluate", str(artefact), "--data", str(test), "--json", str(record), "--max-recall-gap", "100"]
+        )
+    assert done.value.code == 1
+    found = json.loads(record.read_text())
+    assert (found["tpr_gap"]["low"], found["tpr_gap"]["high"]) == (None, None)
+    first, *_, last = (category["positives"] for category in found["categories"])
+    said = capsys.readouterr()
+    assert f"CAT1 has {first} and CAT4 {last} pairs of label 1, too few" in said.err
+    assert f"{found['tpr_gap']['value']:.4f} [too few pairs]" in said.out
+    assert f"| {found['tpr_gap']['value']:.3f} (too few pairs) |" in to_markdown(found)
+
+
+def test_the_output_says_what_cut_the_categories(tmp_path, capsys):
+    artefact = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
+    data = write_pairs(tmp_path / "test.tsv", *biased_pairs(40, seed=2)[:2])
+    train = write_pairs(tmp_path / "train.tsv", *biased_pairs(40, seed=3)[:2])
+    record, named = tmp_path / "record.json", f"{tmp_path.name}/train.tsv"
+    for options, kept, shown in (([], None, "the data itself"), (["--train", str(train)], named, named)):
+        request = ["evaluate", str(artefact), "--data", str(data), "--json", str(record), "--force"]
+        with pytest.raises(SystemExit) as done:
+            main([*request, *options])
+        assert done.value.code == 0
+        assert json.loads(record.read_text())["quartiles_from"] == kept
+        assert f"cuts of CAT1 to CAT4: from {shown}\n" in capsys.readouterr().out
+
+
+def test_a_positive_label_that_no_pair_has_is_refused(tmp_path, capsys):
+    artefact = write_artefact(tmp_path / "matcher", "onnx", onnx_model())
+    data = write_pairs(tmp_path / "test.tsv", *biased_pairs(40)[:2])
+    with pytest.raises(SystemExit) as done:
+        main(["evaluate", str(artefact), "--data", str(data), "--positive-label", "nope"])
+    assert done.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "test.tsv: no row has the positive label 'nope'; name one that is there: '0', '1'" in said.err
 
 
 def test_labels_of_three_classes_are_refused_before_anything_is_scored(tmp_path, capsys, monkeypatch):

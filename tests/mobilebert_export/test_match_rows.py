@@ -29,6 +29,12 @@ def ask(capfd, *words: str) -> tuple[int, str, str]:
     return end.value.code, said.out, said.err
 
 
+def test_a_warning_is_one_line_without_path_and_code(onnx_artefact, capfd):
+    code, out, err = ask(capfd, "--artefact", str(onnx_artefact), "👍", "👎")
+    assert (code, out.count("\n"), err.count("\n")) == (0, 1, 1)
+    assert err.startswith("warning: entry 1: ('👍', '👎') are the same tokens")
+
+
 @pytest.fixture
 def feed(monkeypatch):
     """Sets standard input."""

@@ -60,6 +60,36 @@ def test_a_column_that_is_not_there_is_refused(tmp_path, names, says):
         pass
 
 
+@pytest.mark.parametrize("ending", ["tsv", "jsonl"])
+def test_an_empty_label_is_refused_with_its_line_as_it_is_without_a_positive_label(tmp_path, ending):
+    rows = {
+        "tsv": "q\tr\ty\na\tb\tyes\nc\td\t \ne\tf\tno\n",
+        "jsonl": '{"q": "z", "r": "b", "y": "yes"}\n{"q": "a", "r": "b", "y": "yes"}\n'
+        '{"q": "c", "r": "d", "y": null}\n',
+    }
+    file = tmp_path / f"mine.{ending}"
+    file.write_text(rows[ending])
+    for names in (ColumnNames("q", "r", "y", "yes"), ColumnNames("q", "r", "y")):
+        with pytest.raises(DataError, match="line 3") as error, known_columns(file, names) as copy:
+            read_labelled(copy)
+    with pytest.raises(DataError) as error, known_columns(file, ColumnNames("q", "r", "y", "yes")):
+        pass
+    assert str(error.value) == f"{file}: line 3: label is empty; mend or remove this row"
+
+
+def test_a_positive_label_that_no_row_has_is_refused_and_those_that_are_there_named(tmp_path):
+    (tmp_path / "train.tsv").write_text(ROWS)
+    (tmp_path / "test.tsv").write_text(ROWS.replace("yes", "no"))
+    names = ColumnNames("q", "r", "y", "nope")
+    for data in (tmp_path, tmp_path / "train.tsv"):
+        with pytest.raises(DataError) as error, known_columns(data, names):
+            pass
+        advice = "name one that is there: 'no', 'yes'"
+        assert str(error.value) == f"{data}: no row has the positive label 'nope'; {advice}"
+    with known_columns(tmp_path, ColumnNames("q", "r", "y", "yes")) as copy:  # a part may lack it
+        assert read_labelled(copy / "test.tsv").labels.tolist() == [0, 0]
+
+
 def test_errors_name_what_was_given_and_not_the_copy(tmp_path):
     file = tmp_path / "mine.tsv"
     file.write_text(ROWS)

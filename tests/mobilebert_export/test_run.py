@@ -143,7 +143,8 @@ def test_bad_input_is_one_line(ask, task, words, says):
 @pytest.mark.parametrize(
     ("task", "content", "says"),
     [
-        (CLASSIFICATION, "a\tb\n1\t2\n", "no text column"),
+        (CLASSIFICATION, "a\tb\n1\t2\n", "no known text column, such as text; name it with --text-a"),
+        (CLASSIFICATION, "text\ttext\n1\t2\n", "more than one column 'text'"),
         (CLASSIFICATION, "text\nfine\n\nfine\n", "line 3: text is empty or missing"),
         (CLASSIFICATION, "text\tn\nfine\t1\n \t2\n", "line 3: text is empty or missing"),
         (CLASSIFICATION, "text\n", "no row"),
@@ -156,6 +157,12 @@ def test_bad_files_are_one_line_that_names_the_place(ask, tsv, task, content, sa
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert str(path) in err
     assert says in err
+
+
+def test_a_column_of_texts_that_is_not_there_is_named(ask, tsv):
+    code, _, err = ask(CLASSIFICATION, "--file", tsv("text\tn\n1\t2\n"), "--text-a", "question")
+    assert code == 2
+    assert "no column 'question' for --text-a; the file has text, n" in err
 
 
 @pytest.mark.parametrize(

@@ -211,6 +211,13 @@ def test_empty_texts_of_a_pair_are_refused_as_on_the_command_line(pair, models):
             call([("moon", "old"), pair])
 
 
+@pytest.mark.parametrize("query", ["", " \t"])
+def test_an_empty_query_is_called_the_query(query, models):
+    for texts in (["moon", "old"], []):
+        with pytest.raises(DataError, match=r"^the query is empty; give a text$"):
+            models[MATCHING].rank(query, texts)
+
+
 def test_read_as_one_forgives_what_tokenizers_drop_and_nothing_else():
     assert read_as_one("Straße  №1", "STRASSE no1")
     assert read_as_one("❤️ it", "❤ it")

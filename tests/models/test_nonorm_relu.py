@@ -11,7 +11,7 @@ import transformers
 from mobilebert_export.command_line.commands.model.rewrite import rewrite as command
 from mobilebert_models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
 from mobilebert_models.convert.nonorm_relu import fit_linear, fit_no_norm, rewrite
-from mobilebert_runtime.errors import ModelError, OptionError, OutputError
+from mobilebert_runtime.errors import DataError, ModelError, OptionError, OutputError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.batches import LengthBuckets
 from mobilebert_training.distillation.rewrite_recovery import recovery_recipe
@@ -221,6 +221,44 @@ def test_command_records_accuracy_before_after_fit_and_after_recovery(teacher, t
         command(**given, out=tmp_path / "other", norm="rms")
     with pytest.raises(OptionError, match="needs --dev"):
         command(**(given | {"dev": None}), out=tmp_path / "other")
+
+
+@pytest.fixture
+def no_fit(monkeypatch):
+    """Fails a test in which least squares begin."""
+    monkeypatch.setattr(
+        "mobilebert_models.convert.nonorm_relu.rewrite", lambda *_, **__: pytest.fail("fitted")
+    )
+
+
+def test_pairs_that_nothing_can_be_fitted_on_are_refused_before_the_fit(teacher, tmp_path, no_fit):
+    pairs, labels = toy_pairs(48)
+    good, three, ones = (
+        write_pairs(tmp_path / f"{name}.tsv", pairs, found)
+        for name, found in (("good", labels), ("three", np.r_[labels[:-1], 2]), ("ones", np.ones(48, int)))
+    )
+    given = {"model": teacher[2], "out": tmp_path / "out", "dev": good}
+    for option in ("dev", "test", "recover_pairs"):
+        with pytest.raises(DataError, match=r"three\.tsv: labels reach 2; a match is 1"):
+            command(**given | {option: three})
+    with pytest.raises(DataError, match=r"ones\.tsv has no label but 1 .*expected pairs of at least two"):
+        command(**given | {"dev": ones})
+    with pytest.raises(OptionError, match="in 2 steps"):
+        command(**given, recover_pairs=good, steps=2)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_class_that_the_model_lacks_is_refused_before_the_fit(teacher, tmp_path, no_fit):
+    with pytest.raises(OptionError, match="--positive 'nope'"):
+        command(model=teacher[2], out=tmp_path / "out", positive="nope")
+
+
+def test_a_record_that_is_there_is_kept_without_force(teacher, tmp_path, no_fit):
+    record = tmp_path / "rewrite.json"
+    record.write_text("mine")
+    with pytest.raises(OutputError, match=r"rewrite\.json: exists already"):
+        command(model=teacher[2], out=tmp_path)
+    assert record.read_text() == "mine"
 
 
 def test_a_rewritten_matcher_exports_and_the_runtime_agrees_with_pytorch(tmp_path):

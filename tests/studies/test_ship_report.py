@@ -11,6 +11,7 @@ from mobilebert_matching.evaluation.pair_evaluation import evaluate
 from mobilebert_matching.evaluation.perturbations import invariances
 from mobilebert_runtime.errors import DataError
 from studies.common import script
+from studies.common.markdown import with_interval
 from studies.common.records import read_folder
 from studies.shipped.findings import findings
 from studies.shipped.records import (
@@ -194,6 +195,12 @@ def set_gap(value):
             part["tpr_gap"]["value"] = value
 
     return update
+
+
+def test_a_gap_of_too_few_pairs_is_shown_without_an_interval():
+    assert with_interval(0.25, (None, None), 1, scale=100) == "25.0"
+    assert with_interval(0.25, (0.0, 0.5), 1, scale=100) == "25.0 [0.0, 50.0]"
+    assert with_interval(None, (None, None), 1) == "–"
 
 
 def test_findings_are_the_figures_of_the_records(everything, tmp_path):

@@ -75,6 +75,14 @@ def require_classes(train: Labelled, dev: Labelled, folder: Path) -> None:
         raise DataError(f"{folder}: the dev part has label {unknown[0]}, which no training pair has")
 
 
+def require_known_labels(labels: np.ndarray, classes: int, path: Path) -> None:
+    """Raise `DataError` where a label is none of the classes that a model tells apart, 0 to `classes` − 1."""
+    if labels.max() >= classes:
+        last = f"the model's last class is {classes - 1}"
+        known = "a match is 1 and everything else 0" if classes == 2 else last
+        raise DataError(f"{path}: labels reach {labels.max()}; {known}")
+
+
 def require_two_classes(labels: np.ndarray, what: str) -> None:
     """Raise `DataError` where fewer than two classes are among the labels of `what`."""
     if len(np.unique(labels)) < 2:

@@ -11,11 +11,13 @@ import numpy as np
 from mobilebert_matching.evaluation import metrics
 from mobilebert_matching.length_bias.bias_audit import somers_d
 from mobilebert_matching.length_bias.length_divergence import pairwise, word_counts
+from mobilebert_matching.length_bias.length_prior import FEWEST
 from mobilebert_runtime.errors import CheckError
 from mobilebert_runtime.tokenizer import Pair
 
 FOLDS = 5
 DRAWS = 100  # of errors that lengths have no part in
+ROUNDING = 1e-9  # points by which a gap may be off for being a difference of floats
 
 
 class RecallGapError(CheckError):
@@ -27,8 +29,8 @@ class Difference:
     """A difference of two rates with its 95% interval."""
 
     value: float | None  # None: one of the rates is of nothing
-    low: float
-    high: float
+    low: float | None  # None, and so is `high`: one of the rates is of fewer than `FEWEST`
+    high: float | None
     count: int  # the denominators, together
 
 
@@ -39,6 +41,9 @@ def tpr_gap(
 
     Zero for a matcher that finds paraphrases of very different lengths as well as those of equal length; the
     larger it is, the more the matcher takes diverging lengths for different meaning.
+
+    Of fewer than `FEWEST` positives in a category there is no interval: the bootstrap draws them alone, and
+    where it finds all of them, or none, it is sure of that rate.
 
     Args:
         labels: (N,) 0 or 1.
@@ -54,7 +59,9 @@ def tpr_gap(
     first, last = rates[1], rates[4]
     count = first.count + last.count
     if first.value is None or last.value is None:
-        return Difference(None, -1.0, 1.0, count)
+        return Difference(None, None, None, count)
+    if min(first.count, last.count) < FEWEST:
+        return Difference(first.value - last.value, None, None, count)
     # The gap depends on four counts alone, so resampling positives is resampling the counts.
     hits = np.array([first.value * first.count, last.value * last.count])
     counts = np.stack([hits, [first.count, last.count] - hits]).round()  # (2, 2): hit or missed, by category
@@ -66,20 +73,26 @@ def tpr_gap(
     return Difference(first.value - last.value, low, high, count)
 
 
-def require_recall_gap(gap: float | None, points: float) -> None:
-    """Raise `RecallGapError` where the recall gap is too large, or there is none.
+def require_recall_gap(gap: float | None, points: float, positives: tuple[int, int]) -> None:
+    """Raise `RecallGapError` where the recall gap is too large, or there are too few pairs to judge it.
 
     Args:
         gap: TPR(CAT1) − TPR(CAT4), None where a category has no positives.
         points: the largest size allowed, in percentage points.
+        positives: pairs of label 1 in CAT1 and in CAT4.
     """
-    if gap is None:
+    if gap is None or min(positives) < FEWEST:
         raise RecallGapError(
-            "recall gap: can't be computed, CAT1 or CAT4 has no pair of label 1; give --data that has both"
+            f"recall gap: CAT1 has {positives[0]} and CAT4 {positives[1]} pairs of label 1, too few to judge "
+            f"it; give --data with at least {FEWEST} in each"
         )
-    if abs(gap) * 100 > points:
+    size = abs(gap) * 100
+    if size > points + ROUNDING:
+        # With as many digits as show the difference.
+        digits = next(digits for digits in range(1, 11) if round(size, digits) > points)
         raise RecallGapError(
-            f"recall gap: TPR CAT1 − CAT4 is {gap * 100:+.1f} points, --max-recall-gap allows {points:g}"
+            f"recall gap: TPR CAT1 − CAT4 is {gap * 100:+.{digits}f} points, "
+            f"--max-recall-gap allows {points:.12g}"
         )
 
 

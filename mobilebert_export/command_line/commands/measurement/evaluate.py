@@ -51,8 +51,8 @@ def evaluate(
     classifier that sees lengths alone can predict the errors. An artefact runs in its own runtime, at its own
     fixed length.
 
-    With --max-recall-gap a gate: the gap on all pairs is judged once everything is printed and recorded, and
-    one that can't be computed fails too.
+    With --max-recall-gap a gate: the gap on all pairs is judged once everything is printed and recorded.
+    Fewer than ten pairs of label 1 in CAT1 or in CAT4 fail it too.
     """
     from mobilebert_export.evaluation import scoring
     from mobilebert_export.terminal import Terminal
@@ -82,7 +82,8 @@ def evaluate(
         said = f"{found.seen_in_training:,} of {found.pairs:,} pairs were trained on, as they are or swapped"
         Terminal(stderr=True).print(f"warning: {said}; these figures are too good", soft_wrap=True)
     if max_recall_gap is not None:
-        require_recall_gap(record["tpr_gap"]["value"], max_recall_gap)
+        first, *_, last = (category["positives"] for category in record["categories"])
+        require_recall_gap(record["tpr_gap"]["value"], max_recall_gap, (first, last))
 
 
 def _print(record: dict[str, Any], console: Terminal) -> None:
@@ -120,10 +121,15 @@ def _print(record: dict[str, Any], console: Terminal) -> None:
     console.width = max(console.width, 110)  # a narrower terminal wraps the lines, but no figure is cut
     for table in (overall, by_category, probe):
         console.print(table)
+    source = record["quartiles_from"] or "the data itself"
+    console.print(f"cuts of CAT1 to CAT4: from {source}", soft_wrap=True)
     if not record["adversarial"]:
         console.print(f"no adversarial test: {record['adversarial_missing']}")
 
 
-def _set(value: float | None, interval: tuple[float, float] | None = None) -> str:
+def _set(value: float | None, interval: tuple[float | None, float | None] | None = None) -> str:
     shown = "–" if value is None else f"{value:.4f}"
-    return shown if interval is None else f"{shown} [{interval[0]:.4f}, {interval[1]:.4f}]"
+    if interval is None:
+        return shown
+    low, high = interval
+    return f"{shown} [too few pairs]" if low is None else f"{shown} [{low:.4f}, {high:.4f}]"

@@ -1,12 +1,17 @@
 """`mobilebert rewrite`: a stock BERT matcher with NoNorm and ReLU in the place of LayerNorm and GELU."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from mobilebert_export.command_line import options as opt
 from mobilebert_runtime.errors import OptionError
+
+if TYPE_CHECKING:
+    from mobilebert_matching.data.labelled_pairs import LabelledPairs
 
 NORMS = {"nonorm": "no_norm", "layernorm": "layer_norm"}
 
@@ -52,28 +57,32 @@ def rewrite(
 
     import mobilebert_models
     from mobilebert_export.terminal import Terminal
-    from mobilebert_matching.data.labelled_pairs import read_labelled
+    from mobilebert_matching.data.labelled_pairs import require_two_classes
     from mobilebert_models.convert.nonorm_relu import rewrite as closed_form
-    from mobilebert_runtime.files import refuse_finished, write_json
+    from mobilebert_runtime.files import check_output, refuse_finished, write_json
     from mobilebert_runtime.tokenizer import PairTokenizer
+    from mobilebert_training.distillation.rewrite_recovery import recovery_recipe
 
     if norm not in NORMS:
         raise OptionError(f"--norm {norm!r} is unknown; expected one of {', '.join(NORMS)}")
     if recover_pairs is not None and dev is None:
         raise OptionError("--recover-pairs needs --dev, to watch the recovery and to fit the decision")
     refuse_finished(out / "model", force=force)
+    if out.is_dir():
+        check_output(out / "rewrite.json", force=force)
     torch.set_num_threads(threads)
     original, tokenizer = mobilebert_models.load_classifier(model), PairTokenizer.load(model)
-    taught = read_labelled(recover_pairs) if recover_pairs else None
-    held = read_labelled(dev) if dev else None
-    tested = read_labelled(test) if test else None
+    given = mobilebert_models.MatcherSettings.load(model, positive)
+    taught, held, tested = (_labelled(path, original.num_labels) for path in (recover_pairs, dev, test))
+    if held:
+        require_two_classes(held.labels, str(dev))
+    plan = recovery_recipe(len(taught.pairs), steps, batch_size, seed) if taught else None
     batches, text = _calibration(calibration, calibration_pairs, tokenizer)
     console = Terminal(stderr=True)
     with console.status("least squares, layer by layer"):
         copy, fits = closed_form(original, batches, norm=NORMS[norm], activation=activation)
     record: dict[str, Any] = {"model": model.resolve().name, "norm": norm, "activation": activation}
     record |= {"calibration": text, "seed": seed, "fits": [vars(fit) for fit in fits]}
-    given = mobilebert_models.MatcherSettings.load(model, positive)
     rows = []
 
     def keep(name: str, network: Any, folder: str | None) -> None:
@@ -86,11 +95,9 @@ def rewrite(
 
     keep("original", original, None)
     keep("fitted", copy, "model" if taught is None else "fitted")
-    if taught is not None and held is not None and recover_pairs is not None:
-        from mobilebert_training.distillation.rewrite_recovery import recovery_recipe
+    if taught and held and plan and recover_pairs:
         from mobilebert_training.distillation.task_distillation import distil
 
-        plan = recovery_recipe(len(taught.pairs), steps, batch_size, seed)
         facts = {"rewritten": record["model"], "data": "/".join(recover_pairs.parts[-2:]), "threads": threads}
         stages = distil(copy, original, tokenizer, *taught, held, plan, out, facts)
         keep("recovered", copy, "model")
@@ -101,6 +108,17 @@ def rewrite(
             "seconds": sum(stage["seconds"] for stage in stages),
         }
     write_json(out / "rewrite.json", record | {"accuracy": rows})
+
+
+def _labelled(path: Path | None, classes: int) -> LabelledPairs | None:
+    """The pairs of a file, all of the model's classes; None where no file is given."""
+    from mobilebert_matching.data.labelled_pairs import read_labelled, require_known_labels
+
+    if path is None:
+        return None
+    found = read_labelled(path)
+    require_known_labels(found.labels, classes, path)
+    return found
 
 
 def _calibration(path: Path | None, most: int, tokenizer: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
