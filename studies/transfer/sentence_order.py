@@ -11,6 +11,7 @@ of segments, and is asked both questions of documents that were held out. All bu
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -55,9 +56,7 @@ def main(
     for pairs in PAIRS:
         plan = PretrainingPlan("bare", 0, engine, ExampleRecipe(pairs, "ngram", seed), asked)
         name = f"{pairs}-seed{seed}"
-        found[pairs] = recorded(
-            runs / f"{name}.json", lambda plan=plan, name=name: _run(start, shards, plan, runs / name)
-        )
+        found[pairs] = recorded(runs / f"{name}.json", partial(_run, start, shards, plan, runs / name))
     write_json(out, found)
     shown = Table("learned", "asked", "right", "95%")
     for pairs, record in found.items():
