@@ -229,7 +229,8 @@ def _tables_4_to_6() -> list[Row]:
                 for title, found in zip(("float", "int8"), four.values(), strict=True)
             ),
             "four threads on the two cores of a Xeon with AMX, slowed by its host in 24 of 56 sessions; runs of two "
-            "threads and of one stand beside it. Nothing of it tells of a phone's milliseconds",
+            "threads and of one stand beside it. Nothing of it tells of a phone's milliseconds; on emulated Arm cores four "
+            "threads give the bits of one (tests/android_bench/test_phone_arm.py)",
             "results/bench/paper-models-xeon-4-threads.md",
             TABLES.format("models", "paper-models-xeon-4-threads").replace("threads 1", "threads 4"),
         ),

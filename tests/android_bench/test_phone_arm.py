@@ -70,9 +70,9 @@ def emulate(cpu, target, *arguments):
     emulator.run(emulator.PROCESSORS[cpu], target, arguments, limit_s=LIMIT_S)
 
 
-def on_arm(cpu, target, folder, pairs, tmp_path):
+def on_arm(cpu, target, folder, pairs, tmp_path, threads=1):
     """Logits (N, labels) of pairs, computed by the bundle on an emulated processor."""
-    task = {"action": "match", "folder": str(folder), "pairs": pairs, "threads": 1, "cores": "all"}
+    task = {"action": "match", "folder": str(folder), "pairs": pairs, "threads": threads, "cores": "all"}
     task |= {"nonce": "0", "out": str(tmp_path / "result.json")}
     (tmp_path / "task.json").write_text(json.dumps(task))
     emulate(cpu, target, "-m", "android_bench.runner.device", tmp_path / "task.json")
@@ -113,6 +113,17 @@ def test_int8_onnx_differs_in_rounding_only(cpu, unpacked, tmp_path):
     """
     here, there = compare(cpu, unpacked, artefact("onnx", "int8"), PAIRS[:12], tmp_path)
     assert np.allclose(here, there, rtol=0, atol=ROUNDING * np.abs(here).max())
+
+
+@pytest.mark.parametrize("quant", ["none", "int8"])
+@pytest.mark.parametrize("cpu", CHOSEN)
+def test_four_threads_give_the_bits_of_one(cpu, quant, unpacked, tmp_path):
+    """So the paper's four threads change the time alone, which an emulator can't tell."""
+    unpacked("tflite")
+    folder = artefact("tflite", quant)
+    one, four = (on_arm(cpu, "tflite", folder, PAIRS[:12], tmp_path, threads) for threads in (1, 4))
+    assert np.abs(one).max() > 0
+    assert np.array_equal(one, four)
 
 
 def differing_operators(cpu, unpacked, folder, count, tmp_path):
