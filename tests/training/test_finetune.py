@@ -1,6 +1,7 @@
 """Promise of fine-tuning: files are read whole, figures are sklearn's and scipy's, a search resumes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ from sklearn.metrics import accuracy_score, f1_score
 
 import mobilebert_models
 from mobilebert_export.command_line.commands.training.finetune import finetune as command
+from mobilebert_export.library import calibrate
 from mobilebert_matching.data.glue import TASKS, find_task, read_task
 from mobilebert_matching.evaluation.glue_metrics import task_figures
-from mobilebert_models import EncoderConfig, build, load_pretrained, save_pretrained
+from mobilebert_models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
 from mobilebert_runtime.errors import DataError, OptionError, OutputError
 from mobilebert_training.finetuning.hyperparameter_search import Cell, grid, search
 from mobilebert_training.finetuning.initial_model import start_model
+from mobilebert_training.finetuning.matcher_training import train_matcher
 from mobilebert_training.training_config import ResumeError
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
@@ -148,6 +151,22 @@ def test_a_run_starts_from_the_encoder_and_a_fresh_head(small):
     assert torch.equal(again.classifier.weight, model.classifier.weight)
     spans = start_model("matcher-qqp-m", "span_qa")
     assert spans.config.model_type == "mobilebert"
+
+
+def test_pairs_are_read_as_far_as_the_model_has_positions(tmp_path):
+    """One that was pretrained on short sequences is fine-tuned, and so are matchers (`train-matcher`)."""
+    few = replace(SMALL, max_position_embeddings=12)
+    save_pretrained(build(few, seed=0), tmp_path / "few", tokenizer_from=MINILM, settings=MatcherSettings())
+    data = toy_folder(tmp_path, count=24)
+    pairs, labels = toy_pairs(16, seed=9)
+    for name in ("train", "dev", "test"):
+        longer = [(f"{a} {a} {a}", f"{b} {b} {b}") for a, b in pairs]
+        write_pairs(data / f"{name}.tsv", longer, labels)
+    command(task="mrpc", data=data, out=tmp_path / "out", model=str(tmp_path / "few"), epochs="1")
+    assert (tmp_path / "out" / "best.json").is_file()
+    made = train_matcher(data, tmp_path / "matcher", arch=str(tmp_path / "few"), epochs=1, threads=1)
+    calibrate(made, data, force=True, threads=1)
+    assert load_pretrained(made).config.max_position_embeddings == 12
 
 
 @pytest.mark.parametrize("task", ["mrpc", "sts-b"])

@@ -25,7 +25,7 @@ from mobilebert_training.distillation.losses import (
     soft_label_transfer,
 )
 from mobilebert_training.distillation.teacher_logits import teacher_logits
-from mobilebert_training.finetuning.encoded_pairs import EncodedPairs, dev_figures, swap_flags
+from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, EncodedPairs, dev_figures, swap_flags
 from mobilebert_training.initialization.student import freeze
 from mobilebert_training.run_directory import claim, values_hash, weights_hash
 from mobilebert_training.trainer import Loss, Parts, train
@@ -84,7 +84,8 @@ def distil(
     claim(out, "stages", known)
     freeze(teacher, frozen=True)
     teacher.eval()
-    encoded = EncodedPairs.encode(tokenizer, pairs)
+    longest = min(student.config.max_tokens, teacher.config.max_tokens, TRAIN_LENGTH)
+    encoded = EncodedPairs.encode(tokenizer, pairs, longest)
 
     def evaluate() -> dict[str, float]:
         return dev_figures(student, tokenizer, dev)

@@ -57,10 +57,12 @@ def predict_logits(
 ) -> np.ndarray:
     """Logits (N, num_labels) float32 of a PyTorch network that decides about pairs.
 
+    Pairs are read up to `seq_len` tokens, or as far as the network has positions.
+
     Raises:
         ModelError: they are not finite.
     """
-    encoded = tokenizer.ids(pairs, seq_len)
+    encoded = tokenizer.ids(pairs, min(seq_len, model.config.max_tokens))
     if not encoded:
         return np.zeros((0, model.num_labels), np.float32)
     lengths = [len(ids) for ids, _ in encoded]
@@ -73,8 +75,8 @@ def predict_logits(
 def sentence_vectors(
     model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: Sequence[str], *, seq_len: int = 128
 ) -> np.ndarray:
-    """Unit vectors (N, H) float32 of single texts."""
-    encoded = tokenizer.ids(texts, seq_len)
+    """Unit vectors (N, H) float32 of single texts, read as far as the network has positions."""
+    encoded = tokenizer.ids(texts, min(seq_len, model.config.max_tokens))
     lengths = [len(ids) for ids, _ in encoded]
     return predict(
         model, lengths, collator(tokenizer, encoded), forward=lambda inputs: model(**inputs)[1]

@@ -41,7 +41,7 @@ def finetune_task(
         config: the optimisation.
         out: folder for checkpoint and record; an interrupted run there is resumed.
     """
-    encoded = EncodedPairs.encode(tokenizer, data["train"].pairs, MAX_LENGTH)
+    encoded = EncodedPairs.encode(tokenizer, data["train"].pairs, min(MAX_LENGTH, model.config.max_tokens))
     targets = torch.from_numpy(data["train"].targets)
 
     def collate(batch: Batch) -> dict[str, Tensor]:

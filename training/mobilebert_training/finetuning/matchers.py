@@ -30,7 +30,7 @@ class EncoderMatcher:
         arch: str,
         max_tokens: int = TRAIN_LENGTH,
     ) -> None:
-        self.arch, self.max_tokens = arch, max_tokens
+        self.arch, self.max_tokens = arch, min(max_tokens, network.config.max_tokens)
         self.network: PairClassifier | EmbeddingMatcher = network
         self.source = source  # whose tokenizer goes into saved directories
         self.tokenizer = mobilebert_models.load_tokenizer(source)
