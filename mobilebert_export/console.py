@@ -55,7 +55,7 @@ def _print_done(console: Terminal, title: str, seconds: float) -> None:
 def shown_steps() -> Iterator[Progress]:
     """A `Progress` on standard error: a spinner beside the step at work, a line for each that is done.
 
-    Where a line begins as the one before it, up to a colon, the same step goes on.
+    Where a line begins as the one before it, up to a colon, the same step goes on; so it does after a remark.
     """
     console = progress_console()
     begun: list[tuple[str, float]] = []
@@ -67,15 +67,15 @@ def shown_steps() -> Iterator[Progress]:
             begun.clear()
 
         def progress(line: str) -> None:
+            if line.startswith(" "):
+                console.print(line.strip(), soft_wrap=True)
+                return
             start = time.perf_counter()
             if begun and begun[0][0].partition(": ")[0] == line.partition(": ")[0]:
                 start = begun.pop()[1]
             finish()
-            if line.startswith(" "):
-                console.print(line.strip(), soft_wrap=True)
-            else:
-                begun.append((line, start))
-                status.update(line)
+            begun.append((line, start))
+            status.update(line)
 
         yield progress
         finish()
