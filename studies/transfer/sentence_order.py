@@ -6,6 +6,8 @@
 From fresh weights no network that fits this machine learns either question (`studies.transfer.ablation`), so
 both runs begin with MiniLM's encoder, under new heads. Each learns masked words and one question about pairs
 of segments, and is asked both questions of documents that were held out. All but the question is alike.
+
+A run's network stays in RUNS/NAME/model: MiniLM with a head for masked words.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from rich.table import Table
 from typer import Option
 
 from mobilebert_matching.evaluation.metrics import wilson
-from mobilebert_models import PretrainingHead, build, find_directory, load_pretrained
+from mobilebert_models import PretrainingHead, build, find_directory, load_pretrained, save_pretrained
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.files import write_json
 from mobilebert_training.pretraining.examples import PAIRS, ExampleRecipe
@@ -71,6 +73,8 @@ def _run(start: str, corpus: Corpus, plan: PretrainingPlan, folder: Path) -> Jso
     student = cast(PretrainingHead, build(encoder.config, "pretraining", seed=plan.engine.seed))
     student.encoder = encoder
     (record,) = pretrain(student, None, corpus, plan, folder)
+    if not (folder / "model").is_dir():
+        save_pretrained(student, folder / "model", tokenizer_from=corpus.folder)
     figures: dict[str, Any] = record["evaluations"][-1]
     return {
         "start": start,
