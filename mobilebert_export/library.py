@@ -276,9 +276,10 @@ def calibrate(
         raise OptionError(f"{given_flag}: needs labelled pairs; give --data instead of --texts")
     if equal_recall and debias is False:
         raise OptionError("--equal-recall: changes how the length bias is removed; leave out --no-debias")
-    if out is None and str(model) in ("shipped", *SHIPPED_MATCHERS):
-        raise OptionError(f"{model}: a shipped matcher stays as it is; give --out for a calibrated copy")
-    directory = find_directory(str(model))
+    named = str(model) in ("shipped", *SHIPPED_MATCHERS) or not Path(model).is_dir()
+    if out is None and named:
+        raise OptionError(f"{model}: only a folder is changed itself; give --out for a calibrated copy")
+    directory = Path(model) if out is None else find_directory(str(model))
     if (directory / CARD_FILE).is_file():
         raise OptionError(
             f"{model}: is an artefact; calibrate the model directory that it was made of, then export that"
@@ -305,6 +306,8 @@ def calibrate(
             settings = fitted()
             settings.write(partial)
         return settings
+    if directory.resolve() in (Path(out).resolve(), *Path(out).resolve().parents):
+        raise OptionError(f"--out {out}: is in {model}, or {model} itself; choose another folder")
     if Path(out).exists() and not force:
         raise OutputError(f"{out}: exists already; choose another name").or_with("replace it", "--force")
     with replacing_folder(Path(out)) as copy:

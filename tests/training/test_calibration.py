@@ -102,6 +102,10 @@ def test_a_copy_is_calibrated_and_the_model_stays(tmp_path, model, capfd):
     assert [path.name for path in before if copied[path.name] != before[path]] == ["matcher.json"]
     assert exit_code([*command, "--out", str(tmp_path / "copy")]) == 2
     assert "--force" in capfd.readouterr().err
+    for inside in (model, model / "copy"):
+        assert exit_code([*command, "--out", str(inside), "--force"]) == 2
+        assert "; choose another " in " ".join(capfd.readouterr().err.split())
+    assert {path: path.read_bytes() for path in model.iterdir()} == before
     assert exit_code([*command, "--force"]) == 0
     assert (model / "matcher.json").read_bytes() == copied["matcher.json"]
 
@@ -110,7 +114,9 @@ def test_what_can_not_be_changed_is_refused_at_once(tmp_path, capfd):
     write_pairs(tmp_path / "mine.tsv", *biased_pairs(20, 1))
     data = ["--data", str(tmp_path / "mine.tsv")]
     assert exit_code(["calibrate", "matcher-open-s", *data, "--force"]) == 2
-    assert "a shipped matcher stays as it is; give --out" in " ".join(capfd.readouterr().err.split())
+    assert "only a folder is changed itself; give --out" in " ".join(capfd.readouterr().err.split())
+    assert exit_code(["calibrate", "minilm", *data, "--force"]) == 2
+    assert "only a folder is changed itself; give --out" in " ".join(capfd.readouterr().err.split())
     (tmp_path / "artefact").mkdir()
     (tmp_path / "artefact" / "io.json").write_text("{}")
     assert exit_code(["calibrate", str(tmp_path / "artefact"), *data]) == 2

@@ -101,7 +101,9 @@ def train(
     )
     with Progress(*columns, disable=rank > 0) as progress:
         if not record.has_events:
-            progress.console.print("no event files, for TensorBoard is not installed; the record has the same curves")
+            progress.console.print(
+                "no event files, for TensorBoard is not installed; the record has the same curves"
+            )
         bar = progress.add_task(name, total=steps, completed=step)
         update.module.train()
         while step < steps and not record.gives_up(config.patience, select):
