@@ -102,7 +102,7 @@ def train(
     with Progress(*columns, disable=rank > 0) as progress:
         if not record.has_events:
             progress.console.print(
-                "no event files, for TensorBoard is not installed; the record has the same curves"
+                "no event files: TensorBoard is not installed; the record has the curves"
             )
         bar = progress.add_task(name, total=steps, completed=step)
         update.module.train()
