@@ -155,7 +155,7 @@ def _pretraining() -> list[Row]:
             "remade" if learned == "nsp" else "in part",
             f"{percent(found[learned]['asked'][asked]['accuracy'])}%",
             why,
-            "results/transfer/sentence-order.json",
+            "results/transfer/README.md",
             SENTENCE_ORDER,
         )
         for (learned, asked), (claim, theirs) in claims.items()

@@ -101,9 +101,7 @@ def train(
     )
     with Progress(*columns, disable=rank > 0) as progress:
         if not record.has_events:
-            progress.console.print(
-                "no event files: TensorBoard is not installed; the record has the curves"
-            )
+            progress.console.print("no event files: TensorBoard is not installed; the record has the curves")
         bar = progress.add_task(name, total=steps, completed=step)
         update.module.train()
         while step < steps and not record.gives_up(config.patience, select):
