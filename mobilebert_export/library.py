@@ -314,7 +314,7 @@ def calibrate(
         settings = fitted()
         # The page of figures is of the matcher that was not calibrated.
         shutil.copytree(directory, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
-        settings.write(copy / SETTINGS)
+        settings.save(copy)
     return settings
 
 

@@ -109,7 +109,8 @@ def write_copy(file: Path, names: ColumnNames, out: Path) -> set[str]:
                 if names.positive_label is not None:
                     if not cells[2]:
                         raise DataError(f"{file}: line {line}: label is empty; mend or remove this row")
-                    labels.add(str(row[2]).strip())
-                    cells[2] = str(int(str(row[2]).strip() == names.positive_label))
+                    given = str(row[2]).strip()
+                    labels.add(given)
+                    cells[2] = str(int(given == names.positive_label))
                 target.write("\t".join([*cells, ""]) + "\n")
     return labels

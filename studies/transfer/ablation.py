@@ -24,12 +24,12 @@ import torch
 from rich.table import Table
 from typer import Option
 
-from mobilebert_models import EncoderConfig, PretrainingHead, build, load_pretrained, save_pretrained
+from mobilebert_models import EncoderConfig, PretrainingHead, build, load_pretrained
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import write_json
 from mobilebert_training.pretraining.examples import ExampleRecipe
 from mobilebert_training.pretraining.shards import Corpus
-from mobilebert_training.pretraining.stages import PretrainingPlan, pretrain, pretrained, start
+from mobilebert_training.pretraining.stages import PretrainingPlan, keep, pretrain, pretrained, start
 from mobilebert_training.pretraining.strategies import stages, strategy
 from studies.common.records import Json, read_all, recorded, write_text
 from studies.common.script import Out, Runs, Seeds, Threads, console, run
@@ -109,8 +109,7 @@ def _run(name: str, seed: int, size: str, chosen: Scale, corpus: Corpus, runs: P
         teacher = _teacher(chosen, corpus, runs / f"{size}-teacher")
     student = start(_config(chosen, name, corpus), teacher, plan, corpus)
     records = pretrain(student, teacher, corpus, plan, folder)
-    if not (folder / "model").is_dir():
-        save_pretrained(student, folder / "model", tokenizer_from=corpus.folder)
+    keep(student, folder, tokenizer_from=corpus.folder)
     return {
         "cell": name,
         "table": row.table,

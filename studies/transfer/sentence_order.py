@@ -1,7 +1,7 @@
 """ALBERT's Table 5 from a trained encoder: it goes on with next sentences or with sentence order.
 
-    python -m studies.transfer.sentence_order --corpus runs/shards-pairs --runs runs/sentence-order \
-        --out results/transfer/sentence-order.json
+    python -m studies.transfer.sentence_order --corpus runs/shards-tail-minilm --updates 1000 \
+        --runs runs/sentence-order --out results/transfer/sentence-order.json
 
 From fresh weights no network that fits this machine learns either question (`studies.transfer.ablation`), so
 both runs begin with MiniLM's encoder, under new heads. Each learns masked words and one question about pairs
@@ -15,19 +15,19 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import torch
 from rich.table import Table
 from typer import Option
 
 from mobilebert_matching.evaluation.metrics import wilson
-from mobilebert_models import PretrainingHead, build, find_directory, load_pretrained, save_pretrained
+from mobilebert_models import find_directory, load_pretrained
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_runtime.files import write_json
 from mobilebert_training.pretraining.examples import PAIRS, ExampleRecipe
 from mobilebert_training.pretraining.shards import Corpus
-from mobilebert_training.pretraining.stages import PretrainingPlan, pretrain
+from mobilebert_training.pretraining.stages import PretrainingPlan, keep, pretrain, under_new_heads
 from mobilebert_training.training_config import TrainingConfig
 from studies.common.records import Json, check_outputs, recorded
 from studies.common.script import Force, Runs, Threads, console, run
@@ -70,11 +70,9 @@ def main(
 
 def _run(start: str, corpus: Corpus, plan: PretrainingPlan, folder: Path) -> Json:
     encoder = encoder_of(load_pretrained(find_directory(start)))
-    student = cast(PretrainingHead, build(encoder.config, "pretraining", seed=plan.engine.seed))
-    student.encoder = encoder
+    student = under_new_heads(encoder, plan.engine.seed)
     (record,) = pretrain(student, None, corpus, plan, folder)
-    if not (folder / "model").is_dir():
-        save_pretrained(student, folder / "model", tokenizer_from=corpus.folder)
+    keep(student, folder, tokenizer_from=corpus.folder)
     figures: dict[str, Any] = record["evaluations"][-1]
     return {
         "start": start,

@@ -16,9 +16,11 @@ from mobilebert_matching.data.glue import TASKS, find_task, read_task
 from mobilebert_matching.evaluation.glue_metrics import task_figures
 from mobilebert_models import EncoderConfig, MatcherSettings, build, load_pretrained, save_pretrained
 from mobilebert_runtime.errors import DataError, OptionError, OutputError
+from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.hyperparameter_search import Cell, grid, search
 from mobilebert_training.finetuning.initial_model import start_model
 from mobilebert_training.finetuning.matcher_training import train_matcher
+from mobilebert_training.initialization.student import inputs_of
 from mobilebert_training.training_config import ResumeError
 from tests.helpers.texts import MINILM
 from tests.helpers.toys import toy_pairs, write_pairs
@@ -167,6 +169,8 @@ def test_pairs_are_read_as_far_as_the_model_has_positions(tmp_path):
     made = train_matcher(data, tmp_path / "matcher", arch=str(tmp_path / "few"), epochs=1, threads=1)
     calibrate(made, data, force=True, threads=1)
     assert load_pretrained(made).config.max_position_embeddings == 12
+    read = inputs_of(load_pretrained(made).encoder, PairTokenizer.load(made), longer)  # as `factorize` does
+    assert read
 
 
 @pytest.mark.parametrize("task", ["mrpc", "sts-b"])

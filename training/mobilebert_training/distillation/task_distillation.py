@@ -25,7 +25,13 @@ from mobilebert_training.distillation.losses import (
     soft_label_transfer,
 )
 from mobilebert_training.distillation.teacher_logits import teacher_logits
-from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, EncodedPairs, dev_figures, swap_flags
+from mobilebert_training.finetuning.encoded_pairs import (
+    TRAIN_LENGTH,
+    EncodedPairs,
+    dev_figures,
+    readable_tokens,
+    swap_flags,
+)
 from mobilebert_training.initialization.student import freeze
 from mobilebert_training.run_directory import claim, values_hash, weights_hash
 from mobilebert_training.trainer import Loss, Parts, train
@@ -84,7 +90,7 @@ def distil(
     claim(out, "stages", known)
     freeze(teacher, frozen=True)
     teacher.eval()
-    longest = min(student.config.max_tokens, teacher.config.max_tokens, TRAIN_LENGTH)
+    longest = readable_tokens(TRAIN_LENGTH, student.config, teacher.config)
     encoded = EncodedPairs.encode(tokenizer, pairs, longest)
 
     def evaluate() -> dict[str, float]:

@@ -9,13 +9,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mobilebert_models import EmbeddingMatcher, PairClassifier
+from mobilebert_models import EmbeddingMatcher, EncoderConfig, PairClassifier
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.batches import Batch
 from mobilebert_training.inference import predict
 
 TRAIN_LENGTH = 64  # tokens; 99.6% of the QQP pairs are shorter, and attention's cost grows with the longest
+
+
+def readable_tokens(most: int, *configs: EncoderConfig) -> int:
+    """How many tokens of a text all of the networks can read: `most`, or as far as each has positions."""
+    return min(most, *(config.max_tokens for config in configs))
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def predict_logits(
     Raises:
         ModelError: they are not finite.
     """
-    encoded = tokenizer.ids(pairs, min(seq_len, model.config.max_tokens))
+    encoded = tokenizer.ids(pairs, readable_tokens(seq_len, model.config))
     if not encoded:
         return np.zeros((0, model.num_labels), np.float32)
     lengths = [len(ids) for ids, _ in encoded]
@@ -76,7 +81,7 @@ def sentence_vectors(
     model: EmbeddingMatcher, tokenizer: PairTokenizer, texts: Sequence[str], *, seq_len: int = 128
 ) -> np.ndarray:
     """Unit vectors (N, H) float32 of single texts, read as far as the network has positions."""
-    encoded = tokenizer.ids(texts, min(seq_len, model.config.max_tokens))
+    encoded = tokenizer.ids(texts, readable_tokens(seq_len, model.config))
     lengths = [len(ids) for ids, _ in encoded]
     return predict(
         model, lengths, collator(tokenizer, encoded), forward=lambda inputs: model(**inputs)[1]

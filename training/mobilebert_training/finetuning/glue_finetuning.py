@@ -15,7 +15,12 @@ from mobilebert_matching.evaluation.glue_metrics import task_figures
 from mobilebert_models import PairClassifier
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
 from mobilebert_training.batches import Batch, LengthBuckets
-from mobilebert_training.finetuning.encoded_pairs import EncodedPairs, predict_logits, swap_flags
+from mobilebert_training.finetuning.encoded_pairs import (
+    EncodedPairs,
+    predict_logits,
+    readable_tokens,
+    swap_flags,
+)
 from mobilebert_training.run_directory import values_hash
 from mobilebert_training.trainer import supervised, train
 from mobilebert_training.training_config import TrainingConfig
@@ -41,7 +46,7 @@ def finetune_task(
         config: the optimisation.
         out: folder for checkpoint and record; an interrupted run there is resumed.
     """
-    encoded = EncodedPairs.encode(tokenizer, data["train"].pairs, min(MAX_LENGTH, model.config.max_tokens))
+    encoded = EncodedPairs.encode(tokenizer, data["train"].pairs, readable_tokens(MAX_LENGTH, model.config))
     targets = torch.from_numpy(data["train"].targets)
 
     def collate(batch: Batch) -> dict[str, Tensor]:

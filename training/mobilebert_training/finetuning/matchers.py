@@ -14,7 +14,12 @@ from mobilebert_matching.evaluation.score_calibration import fit_settings, fit_s
 from mobilebert_models import EmbeddingMatcher, MatcherSettings, PairClassifier
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair
-from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, EncodedPairs, predict_logits
+from mobilebert_training.finetuning.encoded_pairs import (
+    TRAIN_LENGTH,
+    EncodedPairs,
+    predict_logits,
+    readable_tokens,
+)
 
 ENCODERS = ("minilm", "bert-tiny")
 
@@ -30,7 +35,7 @@ class EncoderMatcher:
         arch: str,
         max_tokens: int = TRAIN_LENGTH,
     ) -> None:
-        self.arch, self.max_tokens = arch, min(max_tokens, network.config.max_tokens)
+        self.arch, self.max_tokens = arch, readable_tokens(max_tokens, network.config)
         self.network: PairClassifier | EmbeddingMatcher = network
         self.source = source  # whose tokenizer goes into saved directories
         self.tokenizer = mobilebert_models.load_tokenizer(source)

@@ -18,7 +18,7 @@ from mobilebert_models.kronecker.factor_shapes import seventh_rules
 from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.errors import ModelError
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from mobilebert_training.finetuning.encoded_pairs import EncodedPairs
+from mobilebert_training.finetuning.encoded_pairs import TRAIN_LENGTH, EncodedPairs, readable_tokens
 from mobilebert_training.initialization.cut_vocabulary import (
     frequent_entries,
     with_entries,
@@ -208,7 +208,8 @@ def inputs_of(encoder: Encoder, tokenizer: PairTokenizer, pairs: Sequence[Pair])
     Raises:
         ModelError: no pairs.
     """
-    encoded, size = EncodedPairs.encode(tokenizer, pairs), 50
+    longest = readable_tokens(TRAIN_LENGTH, encoder.config)
+    encoded, size = EncodedPairs.encode(tokenizer, pairs, longest), 50
 
     def batches() -> Iterator[dict[str, Tensor]]:
         for start in range(0, len(pairs), size):

@@ -75,9 +75,14 @@ def bare_teacher(encoder: Encoder, plan: Strategy) -> PretrainingHead:
         raise ModelError(
             "teacher: an encoder without an MLM head; this strategy distils its MLM distribution"
         )
-    teacher = cast(PretrainingHead, build(encoder.config, "pretraining", seed=0))
-    teacher.encoder = encoder
-    return teacher.eval()
+    return under_new_heads(encoder, seed=0)
+
+
+def under_new_heads(encoder: Encoder, seed: int) -> PretrainingHead:
+    """An encoder with random heads for masked words and pairs, in eval mode."""
+    model = cast(PretrainingHead, build(encoder.config, "pretraining", seed=seed))
+    model.encoder = encoder
+    return model.eval()
 
 
 def pretrain(
@@ -144,6 +149,11 @@ def pretrained(
         ResumeError: `out` holds a student of other settings.
     """
     pretrain(student, teacher, corpus, plan, out)
+    return keep(student, out, tokenizer_from)
+
+
+def keep(student: PretrainingHead, out: Path, tokenizer_from: str | Path) -> Path:
+    """The model directory `out`/model of what `pretrain` trained, written where it is not there yet."""
     directory = out / "model"
     if not directory.is_dir():
         save_pretrained(student, directory, tokenizer_from=tokenizer_from)
