@@ -12,8 +12,8 @@ def run(config: GeneralConfig) -> None:
     """Make general matchers of texts without labels.
 
     MiniLM and, with --teacher, MPNet read the texts; MiniLM is made smaller and learns from both; a decision
-    about pairs is taught on top, and each matcher is exported and verified. OUT/MATCHER-QUANT.json is the
-    record. What is finished is not done again.
+    about pairs is learned on top, debiased by length, and each matcher is exported and verified.
+    OUT/MATCHER-QUANT.json is the record. What is finished is not done again.
     """
     make_general(config, Terminal(stderr=True))
 

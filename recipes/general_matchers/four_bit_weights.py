@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import Encoder
+from mobilebert_models.networks.learned_decision import LearnedDecision
 from mobilebert_quantize.weight_rounding import FOUR, round_weights
 from mobilebert_runtime.tokenizer import PairTokenizer
-from recipes.general_matchers.heads import with_head
 from recipes.general_matchers.teachers import MAX_LENGTH
 from recipes.general_matchers.trainable_grids import Layers, linear_layers
 
@@ -25,7 +26,7 @@ def in_four_bits(encoder: Encoder, tokenizer: PairTokenizer, texts: Sequence[str
     """
     if layers == "none":
         return encoder
-    model = with_head(encoder, seed=0)
+    model = EmbeddingMatcher(encoder.eval(), LearnedDecision(encoder.config.hidden_size)).eval()
     calibration = tokenizer.pad(tokenizer.ids(list(texts), MAX_LENGTH), None)
     chosen = {f"encoder.{name}" for name in linear_layers(encoder, layers)}
     keep = [name for name in linear_layers(model, "all") if name not in chosen]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mobilebert_models import build
-from mobilebert_models.networks.embedding_matcher import AlignmentHead, EmbeddingMatcher, pooled, unit
-from mobilebert_models.networks.layers import Encoder
+from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher, PairDecision, pooled, unit
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.encoded_pairs import collator
 from mobilebert_training.inference import batches_by_length
@@ -20,7 +17,7 @@ from recipes.general_matchers.numerics import fast_products
 from recipes.general_matchers.teachers import MAX_LENGTH
 
 TEXTS_AT_ONCE = 64
-Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # what `AlignmentHead` reads
+Packed = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # what a `PairDecision` reads
 
 
 @dataclass(frozen=True)
@@ -30,15 +27,6 @@ class TokenStates:
     ids: Tensor
     states: Tensor
     vector: np.ndarray
-
-
-def with_head(encoder: Encoder, seed: int) -> EmbeddingMatcher:
-    """An embedding matcher of a trained trunk; its head is fresh."""
-    model = cast(EmbeddingMatcher, build(encoder.config, "embedding_matcher", seed=seed))
-    torch.manual_seed(seed)
-    model.encoder, model.head = encoder.eval(), AlignmentHead(encoder.config.hidden_size)
-    encoder.pooler = None
-    return model.eval()
 
 
 def token_states(
@@ -101,7 +89,7 @@ def distinct_texts(pairs: Iterable[Sequence[str]]) -> tuple[list[str], np.ndarra
 
 
 def head_logits(
-    head: AlignmentHead, states: Sequence[TokenStates], left: np.ndarray, right: np.ndarray
+    head: PairDecision, states: Sequence[TokenStates], left: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
     """Logits (N,) of pairs of texts by their positions."""
     lengths = np.array([len(states[a].ids) + len(states[b].ids) for a, b in zip(left, right, strict=True)])

@@ -1,11 +1,13 @@
-"""From text without labels to general matchers: teachers' vectors, trunk, head, artefact.
+"""From text without labels to general matchers: teachers' vectors, trunk, decision, artefact.
 
     OUT/general.json            what the folder was begun with; another run may not go on in it
         cache/                  the texts, the teachers' vectors, near texts
         spelling.txt            words that misspelt texts are corrected by
         MATCHER/trunk/          the run of the trunk: checkpoint, record.jsonl, the finished trunk
         students/               with --on-the-fly the run of all trunks: MATCHER/trunk is a finished one
-        MATCHER/model/          trunk and head, a model directory
+        pool/                   the texts that the decision learns from, with the teachers' vectors
+        MATCHER/model/          trunk and decision, a model directory
+        MATCHER/decision.json   the pairs of the decision and its figures
         MATCHER-QUANT/          the artefact
         MATCHER-QUANT.json      the record of all of it
 
@@ -34,14 +36,18 @@ from mobilebert_models import find_directory, preset
 from mobilebert_runtime.card_parts import SPELLING_FILE
 from mobilebert_runtime.errors import OptionError, OutputError, ToolError
 from mobilebert_runtime.files import file_sha256, replacing, write_json
+from mobilebert_runtime.tokenizer import PairTokenizer
+from recipes.general_matchers.decision.train import HELD, DecisionConfig, write_decided
 from recipes.general_matchers.four_bit_weights import in_four_bits
 from recipes.general_matchers.mine import write_neighbours
+from recipes.general_matchers.pool import Pool, write_pool, write_pool_once
 from recipes.general_matchers.spelling import corpus_pieces, frequent_words, known_beside, write_words
 from recipes.general_matchers.teachers import (
     Encode,
     check_mpnet,
     load_minilm,
     load_mpnet,
+    load_shards,
     read_text_column,
     shards_are_complete,
     vectors,
@@ -53,14 +59,6 @@ from recipes.general_matchers.texts import (
     write_own_texts,
     write_sentences,
     write_texts,
-)
-from recipes.general_matchers.train_head import (
-    HEAD_FILE,
-    OVERLAP,
-    HeadConfig,
-    Overlap,
-    Weights,
-    write_matcher,
 )
 from recipes.general_matchers.train_students import StudentConfig, TrunkTraining, train_students
 from recipes.general_matchers.train_trunk import TrunkConfig, train_trunk
@@ -75,11 +73,15 @@ SENTENCES = 800_000  # of the corpora, beside the texts that resemble use
 BATCH, QUICK_BATCH, WORKERS = 1024, 64, 15  # texts a batch on the fly, processes that make them
 MANY = 50_000  # texts from which on near ones are looked up in cells of an index
 CELLS = 256
+POOL_READ = 61_440  # texts of the pool that the teachers read before a decision is trained
+DECISION = "decision.json"
+# Pairs of each kind of edit, of each other domain, near ones, and the texts that these are among.
+QUICK_PAIRS = {"each": 16, "others": 64, "mined": 400, "mined_texts": 300}
 
 
 @dataclass(frozen=True)
 class GeneralRecipe:
-    """How a general matcher is made.
+    """How a trunk is made.
 
     Shares were chosen on dev pairs (results/general_matcher). matcher-open-s's trunk as it ships was trained
     on the fly on an accelerator, matcher-open-m's on the processor.
@@ -94,15 +96,6 @@ class GeneralRecipe:
     noise: float = 0.35  # share of texts that are misspelt
     kept: float = 0.6  # of the parent's weights in the trunk
     asked: int = 2  # times a question that someone asked counts
-    made: int = 400  # pairs of each kind that teach the head, from templates and as many edited
-    mined: int = 9000
-    alike: int = 10_000
-    epochs: int = 6
-    statements: Weights = (1.0, 0.2, 0.3, 0.6)  # of the four cosines in statements
-    questions: Weights = (1.0, 0.0, 0.0, 0.6)  # and where both texts ask
-    overlap: Overlap = OVERLAP  # how much the distance of two questions counts
-    rare: bool = False  # rare tokens count more in the mean of the embedding output
-    penalty: float = 1.0  # share of the trained penalty of nearly equal texts
 
 
 MATCHER_RECIPES = {
@@ -113,11 +106,6 @@ MATCHER_RECIPES = {
         on_the_fly_rate=5e-4,
         minilm=0.5,
         joint=0.4,
-        statements=(1.0, 0.3, 0.3, 0.4),
-        questions=(1.0, 0.5, -0.1, 1.0),
-        overlap=(0.85, 6.0, 0.78),
-        rare=True,
-        penalty=0.7,
     ),
 }
 
@@ -165,9 +153,10 @@ def make_general(config: GeneralConfig, console: Terminal) -> None:
     console.print(f"{len(texts):,} texts, read by {' and '.join(teachers(config))}")
     if config.on_the_fly:
         train_on_the_fly(config, list(exports), texts, console)
+    pool = read_pool(config, texts, console)
     for name, request in exports.items():
         console.rule(name)
-        make(name, config, request, console)
+        make(name, config, pool, request, console)
 
 
 def checked_exports(config: GeneralConfig) -> dict[str, ExportRequest]:
@@ -264,6 +253,42 @@ def read_by_teachers(config: GeneralConfig, console: Terminal) -> list[str]:
     return texts
 
 
+def read_pool(config: GeneralConfig, texts: list[str], console: Terminal) -> Pool:
+    """The texts that the decision learns from, with the teachers' vectors, as far as they are not there.
+
+    A user's texts are those of the trunk. Of a folder they are the pool's, which holds short texts too, as
+    people type them.
+    """
+    cache, folder = config.out / "cache", config.out / "pool"
+    tokenizer, few = PairTokenizer.load(find_directory("minilm")), config.quick
+    if config.data.is_dir():
+        with step(console, "Texts of the decision"):
+            write_pool_once(config.data, folder, tokenizer)
+    elif not (folder / "pool.json").is_file():
+        write_pool([("own", text) for text in texts], folder, tokenizer)
+    known = {name: load_shards(cache / name, len(texts))[0] for name in teachers(config)}
+    sizes = known["minilm"].shape[1], known["mpnet"].shape[1] if "mpnet" in known else None
+    pool = Pool(folder, tokenizer, sizes)
+    if not config.data.is_dir():
+        if not pool.complete:
+            pool.take(known["minilm"], known.get("mpnet"))
+        return pool
+    wanted = min(QUICK_TEXTS + HELD if few else POOL_READ, len(pool.texts))
+    if pool.read < wanted:
+        with step(console, f"The teachers read {wanted:,} texts of the decision"):
+            with silenced():
+                near = load_minilm()
+                wide = None if config.teacher is None else load_mpnet(config.teacher)
+            while pool.read < wanted:
+                pool.read_shard(near, wide)
+    return pool
+
+
+def last_teacher(config: GeneralConfig) -> Callable[[], Encode]:
+    """Opens the teacher whose cosines label near texts: MPNet, or MiniLM where it teaches alone."""
+    return load_minilm if config.teacher is None else partial(load_mpnet, config.teacher)
+
+
 def words_of(data: Path, texts: list[str]) -> list[str]:
     """Words to correct by: from corpora and texts; for a user's file also those of the shipped matcher."""
     if data.is_dir():
@@ -272,8 +297,8 @@ def words_of(data: Path, texts: list[str]) -> list[str]:
     return known_beside(shipped.read_text(encoding="utf-8").split(), frequent_words(texts))
 
 
-def make(name: str, config: GeneralConfig, request: ExportRequest, console: Terminal) -> None:
-    """Trunk, head, artefact and record of one matcher, as far as they are not there."""
+def make(name: str, config: GeneralConfig, pool: Pool, request: ExportRequest, console: Terminal) -> None:
+    """Trunk, decision, artefact and record of one matcher, as far as they are not there."""
     recipe, cache = MATCHER_RECIPES[name], config.out / "cache"
     data = config.data / "data" if config.data.is_dir() else None
     model, both = Path(request.model), config.teacher is not None
@@ -298,34 +323,25 @@ def make(name: str, config: GeneralConfig, request: ExportRequest, console: Term
     if not (run / "trunk" / SPELLING_FILE).is_file():
         words = (config.out / SPELLING_FILE).read_text(encoding="utf-8").split()
         write_words(words, run / "trunk" / SPELLING_FILE)
-    if not (model / HEAD_FILE).is_file():
-        head = HeadConfig(
+    decided = config.out / name / DECISION
+    if not decided.is_file():
+        decision = DecisionConfig(
             trunk=run / "trunk",
             out=model,
-            cache=cache,
-            data=data,
-            made=recipe.made // 20 if config.quick else recipe.made,
-            mined=recipe.mined // 20 if config.quick else recipe.mined,
-            alike=recipe.alike // 20 if config.quick else recipe.alike,
-            teacher=teachers(config)[-1],
-            epochs=1 if config.quick else recipe.epochs,
-            statements=recipe.statements,
-            questions=recipe.questions,
-            overlap=recipe.overlap,
-            rare=recipe.rare,
-            penalty=recipe.penalty,
-            eight_bit=True,
-            threads=config.threads,
-            force=True,  # of one that was cut off
+            record=decided,
+            shared=config.data if config.data.is_dir() else None,
+            held=held(len(pool.texts)) if data is None else HELD,
+            **(QUICK_PAIRS if config.quick else {}),
         )
-        write_matcher(head, said(console))
+        with silenced():
+            write_decided(decision, pool, last_teacher(config), said(console))
     if not request.out.is_dir():
         with shown_steps() as progress:
             export(request, progress)
     record = config.out / f"{request.out.name}.json"
     if not record.is_file():
         noted = (run.parent if config.on_the_fly else run) / "record.jsonl"
-        write_json(record, figures(noted, model, request.out, config.out / RECORD))
+        write_json(record, figures(noted, decided, request.out, config.out / RECORD))
 
 
 def students(config: GeneralConfig) -> Path:
@@ -365,14 +381,14 @@ def train_on_the_fly(config: GeneralConfig, names: list[str], texts: list[str], 
     train_students(training, said(console))
 
 
-def figures(record: Path, model: Path, artefact: Path, begun: Path) -> dict[str, Any]:
-    """The record of a matcher: what it was made of, how the stages ended, its head, its verification."""
+def figures(record: Path, decided: Path, artefact: Path, begun: Path) -> dict[str, Any]:
+    """The record of a matcher: what it was made of, how the stages ended, its decision, its verification."""
     lines = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     report = json.loads((artefact / "report.json").read_text(encoding="utf-8"))
     return {
         "made_of": json.loads(begun.read_text(encoding="utf-8")),
         "stages": [line for line in lines if line.get("finished")],
-        "head": json.loads((model / HEAD_FILE).read_text(encoding="utf-8")),
+        "decision": json.loads(decided.read_text(encoding="utf-8")),
         "artefact": {name: report[name] for name in ("recipe", "bytes", "verification")},
     }
 

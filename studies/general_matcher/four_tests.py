@@ -31,8 +31,8 @@ from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.files import file_sha256, write_json
 from mobilebert_runtime.matcher import Matcher
 from mobilebert_runtime.tokenizer import Pair
+from recipes.general_matchers.decision.thresholds import best_accuracy
 from recipes.general_matchers.texts import rows
-from recipes.matcher_open_m.thresholds import best_accuracy
 from studies.common.records import check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.evaluate import shipped_log_odds

@@ -2,9 +2,9 @@
 
     python -m studies.general_matcher.natural_test artefacts/matcher-int8 --pool RUN/pool --out FILE.json
 
-The sentences are those of `recipes.matcher_open_m.natural_pairs`, by another seed; of the rules none is one
-of training's (`training_rules`, `recipes.general_matchers.edits`) or of those by which choices were made
-(`natural_pairs`). The pairs are written nowhere, but with `--show FILE`, to be read.
+The sentences are those of `recipes.general_matchers.decision.natural_pairs`, by another seed; of the rules
+none is one of training's (`training_rules`, `recipes.general_matchers.edits`) or of those by which choices
+were made (`natural_pairs`). The pairs are written nowhere, but with `--show FILE`, to be read.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from mobilebert_export.evaluation.scoring import open_scorer
 from mobilebert_matching.evaluation.metrics import wilson
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import write_json
-from recipes.general_matchers.numerics import generator
-from recipes.matcher_open_m.natural_pairs import (
+from recipes.general_matchers.decision.natural_pairs import (
     NaturalPair,
     Rule,
     figures,
@@ -33,6 +32,7 @@ from recipes.matcher_open_m.natural_pairs import (
     swaps,
     unused_sentences,
 )
+from recipes.general_matchers.numerics import generator
 from studies.common.records import Json, check_outputs
 from studies.common.script import Force, Threads, console, run
 from studies.general_matcher.options import SHARED, Shared

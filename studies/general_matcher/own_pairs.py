@@ -36,10 +36,10 @@ from mobilebert_matching.evaluation.score_calibration import fit_settings, fit_t
 from mobilebert_models import MatcherSettings
 from mobilebert_runtime.files import write_json
 from mobilebert_training.finetuning.matchers import build_matcher, load_matcher
+from recipes.general_matchers.decision.pairs import near_intents
 from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.teachers import load_minilm, vectors
 from recipes.general_matchers.texts import held_out_intents, rows
-from recipes.matcher_open_m.decision_pairs import near_intents
 from studies.common.records import Json, read_json
 from studies.common.script import Threads, console, run
 from studies.general_matcher.evaluation_sets import spread

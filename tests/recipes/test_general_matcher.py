@@ -9,10 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
 
 from mobilebert_models import EncoderConfig, build
-from mobilebert_models.networks.embedding_matcher import AlignmentHead
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_training.distillation.vector_targets import fit_target_map, mapped
 from mobilebert_training.training_config import ResumeError
@@ -27,7 +25,6 @@ from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.prune import prune
 from recipes.general_matchers.rules import caption, headline, rule_question
 from recipes.general_matchers.stages import Run, Settings, run_stage
-from recipes.general_matchers.train_head import RIDGE, best_offset, best_temperature, fit_rarity
 from recipes.general_matchers.trunk import Targets, sentence_vectors, vector_loss
 from tests.helpers.tiny_networks import tiny
 
@@ -159,44 +156,6 @@ def test_head_of_cached_states_gives_the_logits_of_the_network():
             types = torch.tensor([[0] * len(rows[left]) + [1] * len(rows[right])])
             logits, _ = model(ids, torch.ones_like(ids), types)
             assert found[k] == pytest.approx(float(logits[0, 1] - logits[0, 0]), abs=1e-4)
-
-
-def test_rarity_is_fitted_to_inverse_document_frequencies_by_least_squares():
-    """Against numpy's own least squares over all tokens, the ridge as rows of its own."""
-    draw = np.random.default_rng(0)
-    table, width = draw.normal(size=(40, 3 * 8)), 8
-    rows = [[2, *(40 * draw.random(draw.integers(1, 12)) ** 3).astype(int), 3] for _ in range(150)]
-    noisy = [torch.from_numpy(table[row] + draw.normal(size=(len(row), 24))).half() for row in rows]
-    states = [
-        TokenStates(torch.tensor(row), own, np.zeros(width)) for row, own in zip(rows, noisy, strict=True)
-    ]
-    head = AlignmentHead(width)
-    fit_rarity(head, states)
-    within = {token: sum(token in row for row in rows) for row in rows for token in row}
-    known = np.concatenate([text.states.double().numpy()[:, :width] for text in states])
-    known = np.c_[known, np.ones(len(known))]
-    wanted = np.array([np.log(150 / within[token]) for row in rows for token in row])
-    held = np.r_[known, np.sqrt(RIDGE) * np.eye(width + 1)]
-    found = np.linalg.lstsq(held, np.r_[wanted, np.zeros(width + 1)], rcond=None)[0]
-    assert within[2] == within[3] == 150, "what begins and ends every text is not rare"
-    np.testing.assert_allclose(head.rarity.weight[0].numpy(), found[:-1], atol=1e-5)
-    assert head.rarity.bias.item() == pytest.approx(found[-1], abs=1e-5)
-    assert not head.rarity.weight.requires_grad
-
-
-def test_the_offset_and_the_temperature_are_those_of_a_logistic_regression_on_the_logits():
-    """Against scikit-learn's logistic regression without a penalty, each pair twice, weighed by its goal."""
-    draw = np.random.default_rng(0)
-    logits = draw.normal(1, 2, 4000)
-    goals = 1 / (1 + np.exp(-(logits - 0.7) / 1.4))
-    both = np.r_[logits, logits][:, None]
-    fit = LogisticRegression(C=np.inf, tol=1e-8).fit(
-        both, np.r_[np.ones(4000), np.zeros(4000)], np.r_[goals, 1 - goals]
-    )
-    offset = best_offset(logits, goals)
-    assert offset == pytest.approx(fit.intercept_[0] / fit.coef_[0, 0], abs=1e-3)
-    assert offset == pytest.approx(-0.7, abs=1e-3)
-    assert best_temperature(logits + offset, goals) == pytest.approx(1.4, abs=1e-3)
 
 
 def single(row):

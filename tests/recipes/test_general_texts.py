@@ -1,19 +1,15 @@
 """Promise: general matchers learn from different, short texts and from pairs with the right labels."""
 
 import json
-import re
 from itertools import product
 from string import ascii_lowercase
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 import recipes.general_matchers.teachers
-from mobilebert_models.networks.embedding_matcher import NONE
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.spelling import PROTECTED, SpellingCorrector
-from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers import texts as texts_module
 from recipes.general_matchers.mine import RANKS
 from recipes.general_matchers.spelling import corpus_pieces, frequent_words, known_beside, write_words
@@ -24,15 +20,7 @@ from recipes.general_matchers.teachers import (
     write_shards,
 )
 from recipes.general_matchers.texts import FEWEST, source_files, usable, write_own_texts
-from recipes.general_matchers.train_head import (
-    HeadConfig,
-    ReadTexts,
-    alike_pairs,
-    mined_pairs,
-    training_pairs,
-)
 from recipes.general_matchers.trunk import HELD, held
-from tests.helpers.texts import MINILM
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -129,58 +117,3 @@ def test_few_texts_have_fewer_held_out():
     assert [held(count) for count in (FEWEST, 8 * HELD, 10**6)] == [FEWEST // 8, HELD, HELD]
     assert FEWEST - held(FEWEST) > RANKS + 1  # so every text has as many near ones
     assert usable("a text", "a text")
-
-
-def test_mined_pairs_are_labelled_by_the_teacher_that_there_is(tmp_path):
-    """Without MPNet the cosine of MiniLM is the soft label."""
-    given = np.random.default_rng(0).normal(size=(500, 6))
-    given /= np.linalg.norm(given, axis=1, keepdims=True)
-    letters = "abcdefghij"
-    names = ["".join(letters[int(digit)] for digit in f"{number:03}") for number in range(500)]
-    known = [f"the text called {name} was read by all of us in spring." for name in names]
-    (tmp_path / "texts.tsv").write_text("source\ttext\n" + "".join(f"own\t{text}\n" for text in known))
-    write_shards(tmp_path / "minilm", known, lambda some: given[[known.index(text) for text in some]])
-    near = np.argsort(-given @ given.T, axis=1)[:, 1 : RANKS + 1]
-    np.save(tmp_path / "neighbours.npy", near.astype(np.int32))
-    pairs, cosines = mined_pairs(ReadTexts.load(tmp_path, known, "minilm"), 200, 0)
-    wanted = [float(given[known.index(left)] @ given[known.index(right)]) for left, right in pairs]
-    # Shards are in float16: each number is off by 2^-11 of itself at most, a cosine by twice that.
-    np.testing.assert_allclose(cosines, wanted, rtol=0, atol=1e-3)
-    config = HeadConfig(tmp_path, tmp_path, tmp_path, made=5, mined=200, teacher="minilm")
-    made = training_pairs(config)
-    target = dict(zip(made.texts, made.targets, strict=True))  # a quarter of the pairs is misspelt
-    fits = {pair: cosine for pair, cosine in zip(pairs, cosines, strict=True) if pair in target}
-    assert len(fits) > 100
-    assert spearmanr([target[pair] for pair in fits], list(fits.values())).statistic == pytest.approx(1)
-
-
-def test_alike_pairs_differ_in_few_tokens_and_come_once(tmp_path):
-    words = ["red", "green", "blue", "grey", "black", "white", "pink", "brown"]
-    known = [" ".join([a, b, "and so on", c]) for a in words for b in words for c in words]
-    (tmp_path / "texts.tsv").write_text("source\ttext\n" + "".join(f"own\t{text}\n" for text in known))
-    write_shards(tmp_path / "minilm", known, lambda some: np.ones((len(some), 1), np.float32))
-    near = np.random.default_rng(0).integers(0, len(known), (len(known), RANKS))
-    np.save(tmp_path / "neighbours.npy", near.astype(np.int32))
-    tokenizer = PairTokenizer.load(MINILM)
-    pairs, cosines = alike_pairs(ReadTexts.load(tmp_path, known, "minilm"), tokenizer, 60, 0)
-    assert len(pairs) == len(cosines) == len({frozenset(pair) for pair in pairs}) == 60
-    for left, right in pairs:
-        one, two = set(left.split()), set(right.split())
-        assert 0 < max(len(one - two), len(two - one)) <= NONE + 1
-
-
-def test_mined_pairs_of_other_numbers_are_taught_as_different(tmp_path):
-    """Though their teacher takes them for the same."""
-    known = [f"the text number {number} was read by all of us in spring." for number in range(500)]
-    (tmp_path / "texts.tsv").write_text("source\ttext\n" + "".join(f"own\t{text}\n" for text in known))
-    write_shards(tmp_path / "minilm", known, lambda some: np.ones((len(some), 1), np.float32))
-    near = (np.arange(500)[:, None] + np.arange(1, RANKS + 1)) % 500
-    np.save(tmp_path / "neighbours.npy", near.astype(np.int32))
-    made = training_pairs(HeadConfig(tmp_path, tmp_path, tmp_path, made=5, mined=200, teacher="minilm"))
-    found = [
-        target
-        for (left, right), target in zip(made.texts, made.targets, strict=True)
-        if right in known and re.findall(r"\d+", left) != re.findall(r"\d+", right)
-    ]
-    assert len(found) > 100
-    assert max(found) < 0.1

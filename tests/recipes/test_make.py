@@ -15,6 +15,7 @@ from mobilebert_export.command_line import program
 from mobilebert_export.evaluation.scoring import open_scorer
 from mobilebert_models import (
     EncoderConfig,
+    MatcherSettings,
     build,
     find_directory,
     load_pretrained,
@@ -30,7 +31,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers import make as recipe
 from recipes.general_matchers.__main__ import make
 from recipes.general_matchers.make import MATCHER_RECIPES, GeneralConfig
-from recipes.general_matchers.teachers import read, read_text_column
+from recipes.general_matchers.teachers import LOG_ODDS, read, read_text_column
 from recipes.general_matchers.texts import FEWEST
 from recipes.general_matchers.trunk import held
 from studies.general_matcher.train_students import parsed
@@ -127,18 +128,9 @@ def stamps(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
-def decides_by_recipe(head, name):
-    recipe = MATCHER_RECIPES[name]
-    for weights, wanted in zip(head.cosines.tolist(), (recipe.statements, recipe.questions), strict=True):
-        assert weights == pytest.approx(wanted, abs=1e-3)
-    assert head.overlap.tolist() == pytest.approx(recipe.overlap, abs=1e-3)
-    assert (head.rarity is not None) == recipe.rare
-    assert float(head.share) == pytest.approx(recipe.penalty, abs=1e-3)
-
-
 @pytest.mark.parametrize("name", MATCHER_RECIPES)
 def test_the_shipped_matchers_decide_by_what_was_learned(name):
-    """Not by the weights of their recipes, which were chosen by hand."""
+    """As what `make` gives does."""
     assert isinstance(load_pretrained(find_directory(name)).head, LearnedDecision)
 
 
@@ -157,13 +149,16 @@ def test_texts_become_verified_matchers_and_a_second_call_does_nothing(plain, to
         assert [stage["stage"] for stage in record["stages"]] == stages
         assert record["made_of"]["texts"]["sources"] == {"own": len(learned)}
         assert record["made_of"]["teachers"] == ["minilm"]
-        assert record["head"]["pairs"] > 400
+        assert set(record["decision"]["pairs"]) == {"edits", "misspelt", "rules"}  # no data sets
+        assert record["decision"]["read"] == len(learned)
+        assert record["decision"]["teacher"] == list(LOG_ODDS["minilm"])
         assert (artefact / "spelling.txt").read_bytes() == (out / "spelling.txt").read_bytes()
         scores = [open_scorer(str(one), 1).score(pairs) for one in (model, artefact)]
         np.testing.assert_allclose(*scores, atol=1e-4)
         # Bits: the feed-forward networks of m, every layer of s.
         network = load_pretrained(model)
-        decides_by_recipe(network.head, name)
+        assert isinstance(network.head, LearnedDecision)
+        assert MatcherSettings.load(model).length_shift is not None
         layers = four_bit_layers(network)
         assert any(".attention." in layer for layer in layers) == (name == "matcher-open-s")
         assert any("intermediate" in layer for layer in layers)
@@ -181,24 +176,25 @@ def test_a_run_of_both_teachers_that_was_cut_off_goes_on(plain, toys, mpnet, tmp
         raise DataError("cut off")
 
     with monkeypatch.context() as patched:
-        patched.setattr(recipe, "write_matcher", cut_off)
+        patched.setattr(recipe, "write_decided", cut_off)
         run(command, code=2)
     trunk = stamps(out)
     assert (out / "matcher-open-m/trunk/trunk/config.json").is_file()
     with monkeypatch.context() as patched:
-        for done in ("train_trunk", "write_own_texts", "write_shards", "write_neighbours"):
+        for done in ("train_trunk", "write_own_texts", "write_shards", "write_neighbours", "write_pool"):
             patched.setattr(recipe, done, None)  # nothing is left for it
         patched.setattr(recipe, "export", cut_off)
         run(command, code=2)
-        # A head that was cut off itself: what says that it is whole is missing.
-        (out / "matcher-open-m/model/head.json").unlink()
+        # A decision that was cut off itself: what says that it is whole is missing.
+        (out / "matcher-open-m/decision.json").unlink()
         run(command, code=2)
-    assert (out / "matcher-open-m/model/head.json").is_file()
+    assert (out / "matcher-open-m/decision.json").is_file()
     assert {path: time for path, time in stamps(out).items() if path in trunk} == trunk
     run(command)
     record = json.loads((out / "matcher-open-m-none.json").read_text())
     assert record["artefact"]["verification"]["passed"]
     assert record["made_of"]["teachers"] == ["minilm", "mpnet"]
+    assert record["decision"]["teacher"] == list(LOG_ODDS["mpnet"])
 
 
 @pytest.mark.slow
@@ -210,7 +206,7 @@ def test_both_teachers_train_all_trunks_on_the_fly(plain, toys, wide, tmp_path, 
         raise DataError("cut off")
 
     with monkeypatch.context() as patched:
-        patched.setattr(recipe, "write_matcher", cut_off)
+        patched.setattr(recipe, "write_decided", cut_off)
         run(command, code=2)
     trunks = stamps(out / "students")
     with monkeypatch.context() as patched:
@@ -225,7 +221,7 @@ def test_both_teachers_train_all_trunks_on_the_fly(plain, toys, wide, tmp_path, 
         assert set(stage["held_cosine"]) == set(MATCHER_RECIPES)
         network = load_pretrained(out / name / "model")
         assert network.config == preset(name)
-        decides_by_recipe(network.head, name)
+        assert isinstance(network.head, LearnedDecision)
         layers = four_bit_layers(network)
         assert any(".attention." in layer for layer in layers) == (name == "matcher-open-s")
         assert any("intermediate" in layer for layer in layers)
@@ -272,21 +268,12 @@ def test_bad_requests_are_refused_before_any_work(more, complaint, plain, tmp_pa
 def test_recipes_are_those_of_the_recorded_runs(name):
     page = (ROOT / "results/general_matcher/README.md").read_text(encoding="utf-8")
     recipe, shown = MATCHER_RECIPES[name], {}
-    shown["train_head ", f"--out runs/general/{name.removeprefix('matcher-')} "] = {
-        "mined": recipe.mined,
-        "alike": recipe.alike,
-        "penalty": recipe.penalty,
-        "statements": ",".join(f"{weight:g}" for weight in recipe.statements),
-        "questions": ",".join(f"{weight:g}" for weight in recipe.questions),
-    }
     (line,) = [one for one in page.splitlines() if "train_students " in one and "--questions" not in one]
     of_shape = [one for one in shlex.split(line) if f"={name}" in one and "num_hidden_layers" not in one]
     (student,) = map(parsed, of_shape)
     assert (student.four_bits, student.rate) == (recipe.four_bits, recipe.on_the_fly_rate)
     # Other words came after that run.
     assert replace(student.shape, vocab_size=preset(name).vocab_size) == preset(name)
-    (head,) = [one for one in page.splitlines() if all(part in one for part in next(iter(shown)))]
-    assert ("--rare" in shlex.split(head)) == recipe.rare
     if name == "matcher-open-m":  # -s as it ships was trained on the fly
         shown["train_trunk ", "--out runs/general/m "] = {
             "share": recipe.minilm,

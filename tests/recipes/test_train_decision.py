@@ -13,11 +13,12 @@ from mobilebert_models import MatcherSettings, load_pretrained, save_pretrained
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_models.networks.learned_decision import LearnedDecision
 from mobilebert_runtime.tokenizer import PairTokenizer
+from recipes.general_matchers.decision import measure
+from recipes.general_matchers.decision import train as command
+from recipes.general_matchers.decision.natural_pairs import NaturalPair
+from recipes.general_matchers.decision.pairs import DomainPair
 from recipes.general_matchers.numerics import generator
-from recipes.matcher_open_m import train_decision as command
-from recipes.matcher_open_m.decision_pairs import DomainPair
-from recipes.matcher_open_m.natural_pairs import NaturalPair
-from recipes.matcher_open_m.pool import Pool, write_pool
+from recipes.general_matchers.pool import Pool, write_pool
 from studies.common.script import run
 from tests.helpers.small_matcher import embedding_model
 from tests.helpers.toys import WORDS
@@ -75,12 +76,16 @@ def begun(request, tmp_path, monkeypatch):
         "HELD": 128,
         "load_mpnet": lambda _: by_words(SIZES[1]),
         "training_pairs": lambda *_: [*pairs(300, "mnli", 1), *pairs(300, "intents", 2)],
+    }
+    for name, value in given.items():
+        monkeypatch.setattr(command, name, value)
+    chosen_by = {
         "development_pairs": lambda *_: [*pairs(80, "mnli", 3), *pairs(80, "intents", 4)],
         "unused_sentences": lambda *_: [],
         "natural_pairs": natural,
     }
-    for name, value in given.items():
-        monkeypatch.setattr(command, name, value)
+    for name, value in chosen_by.items():
+        monkeypatch.setattr(measure, name, value)
     return folder, tmp_path
 
 

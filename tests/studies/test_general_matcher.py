@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from mobilebert_matching.evaluation.metrics import expected_calibration_error
-from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.noise import Misspeller
-from studies.general_matcher import train_head
 from studies.general_matcher.calibration_noise import calibration_errors, drawn
 from studies.general_matcher.evaluate import external_vectors
 from studies.general_matcher.evaluation_sets import PAIR_SETS, misspelt_pairs
@@ -184,20 +182,3 @@ def test_static_vectors_are_weighed_by_rank_and_keep_what_varies():
     weights = np.linalg.norm(table, axis=1) / np.linalg.norm(centred[:, :2], axis=1)
     assert np.median(weights[:20]) < np.median(weights[-100:])  # frequent tokens say less
     assert np.corrcoef(np.abs(table[250:, 0]), np.abs(centred[250:, 0]))[0, 1] > 0.95
-
-
-@pytest.mark.parametrize("option", ["statements", "questions"])
-@pytest.mark.parametrize("weights", ["1,0.1,0.2", "1,a,0,0", "0,0,0,0", "1,-1,0,0", "nan,0,1,0", "inf,0,0,0"])
-def test_weights_of_cosines_that_have_no_mean_are_refused_before_any_work(option, weights, tmp_path):
-    with pytest.raises(OptionError, match=f"^--{option} '{weights}'"):
-        train_head.main(tmp_path / "no trunk", tmp_path / "out", **{option: weights})
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    "overlap", ["6,1", "1,6,a", "0,6,1", "1,-1,0.5", "1,nan,0.5", "inf,6,0", "1,6,inf", "1,2,3,4"]
-)
-def test_overlap_that_makes_no_distance_longer_is_refused_before_any_work(overlap, tmp_path):
-    with pytest.raises(OptionError, match=f"^--overlap '{overlap}'"):
-        train_head.main(tmp_path / "no trunk", tmp_path / "out", overlap=overlap)
-    assert not (tmp_path / "out").exists()

@@ -6,15 +6,17 @@ import shlex
 
 import pytest
 
+from mobilebert_export.command_line import program
 from mobilebert_export.command_line.program import FOLDERS, load_command
+from recipes.general_matchers import __main__ as general_matchers
 from studies.common import cpuid_mask, script
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow  # every script is imported
 
-PAGES = sorted([*(ROOT / "results").rglob("*.md"), *(ROOT / "studies").rglob("*.md")])
+PAGES = sorted(page for folder in ("results", "studies", "recipes") for page in (ROOT / folder).rglob("*.md"))
 # In a code span, or a line of a code block; what pins it to a core is not ours to check.
-COMMAND = re.compile(r"(?:^|`)(?:taskset -c \d+ )?((?:mobilebert |python -m studies\.)[^`\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^|`)(?:taskset -c \d+ )?((?:mobilebert |python -m (?:studies|recipes)\.)[^`\n]*)", re.MULTILINE)
 
 
 def commands():
@@ -31,6 +33,8 @@ def parser(words):
         return load_command(words[1]), words[2:]
     if words[2] == cpuid_mask.__name__:  # runs Python with the arguments that follow
         return parser([words[0], *(word for word in words[3:] if word != cpuid_mask.AMX_ALONE)])
+    if words[2] == "recipes.general_matchers":
+        return program.command_of(general_matchers.make, "general_matchers"), words[3:]
     return script.command(importlib.import_module(words[2]).main), words[3:]
 
 

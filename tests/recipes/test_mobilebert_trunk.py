@@ -20,20 +20,22 @@ from mobilebert_models.weights.word_codes import find_codes
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.training_config import ResumeError
+from recipes.general_matchers.decision import natural_pairs as nat
+from recipes.general_matchers.decision import training_rules
+from recipes.general_matchers.decision.measure import drawn_labels
+from recipes.general_matchers.decision.natural_pairs import DIFFERENT, SAME, natural_pairs
+from recipes.general_matchers.decision.pairs import DomainPair, misspelt
+from recipes.general_matchers.decision.thresholds import best_accuracy, by_domain, equal_error
+from recipes.general_matchers.decision.train import mined_pairs, to_examples
+from recipes.general_matchers.decision.training_rules import CHANGED, KEPT
+from recipes.general_matchers.near import neighbours
 from recipes.general_matchers.noise import Misspeller
 from recipes.general_matchers.numerics import generator
-from recipes.matcher_open_m import natural_pairs as nat
-from recipes.matcher_open_m import other_starts, train, training_rules
-from recipes.matcher_open_m.decision_pairs import DomainPair, misspelt
-from recipes.matcher_open_m.natural_pairs import DIFFERENT, SAME, natural_pairs
-from recipes.matcher_open_m.near import neighbours
-from recipes.matcher_open_m.pool import Pool, write_pool
-from recipes.matcher_open_m.start import warm_start
-from recipes.matcher_open_m.thresholds import best_accuracy, by_domain, equal_error
-from recipes.matcher_open_m.train import Settings, Training, input_hash, rate_factor
-from recipes.matcher_open_m.train_decision import drawn_labels, mined_pairs, to_examples
-from recipes.matcher_open_m.training_rules import CHANGED, KEPT
-from recipes.matcher_open_m.watch import agreement
+from recipes.general_matchers.pool import Pool, write_pool
+from recipes.mobilebert_trunk import other_starts, train
+from recipes.mobilebert_trunk.start import warm_start
+from recipes.mobilebert_trunk.train import Settings, Training, input_hash, rate_factor
+from recipes.mobilebert_trunk.watch import agreement
 from tests.helpers.networks import spread
 from tests.helpers.texts import MINILM
 
@@ -84,7 +86,7 @@ def begun(tmp_path, monkeypatch):
     # A clock that goes on where it is read: as many steps fit into a second on every machine.
     clock = itertools.count(0, 0.02)
     monkeypatch.setattr(train, "time", SimpleNamespace(process_time=lambda: next(clock)))
-    monkeypatch.setattr("recipes.matcher_open_m.pool.SHARD", 400)
+    monkeypatch.setattr("recipes.general_matchers.pool.SHARD", 400)
     monkeypatch.setattr(train, "SHARD", 400)
     tokenizer = PairTokenizer.load(MINILM)
     write_pool([("made", text) for text in texts(900)], tmp_path / "run/pool", tokenizer)

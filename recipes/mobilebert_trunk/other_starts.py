@@ -1,6 +1,6 @@
 """Where two other networks begin that were tried as trunks, for `train --start`: both of MiniLM itself.
 
-    python -m recipes.matcher_open_m.other_starts rewritten --pool RUN/pool --out START
+    python -m recipes.mobilebert_trunk.other_starts rewritten --pool RUN/pool --out START
 
 `rewritten`: NoNorm for LayerNorm and ReLU for GELU, by least squares on texts of the pool. `kronecker`: the
 matrices of its feed-forward networks as sums of Kronecker products, so that with words in four bits and all
@@ -23,8 +23,8 @@ from mobilebert_models.loading.packaged import packaged_directory
 from mobilebert_models.networks.layers import Encoder, encoder_of
 from mobilebert_runtime.errors import OptionError
 from mobilebert_runtime.tokenizer import PairTokenizer
-from recipes.matcher_open_m.pool import Pool
-from recipes.matcher_open_m.train import FITTED_AT_ONCE, FITTED_ON, HELD
+from recipes.general_matchers.pool import Pool
+from recipes.mobilebert_trunk.train import FITTED_AT_ONCE, FITTED_ON, HELD
 from studies.common.script import console, run
 
 # 384 × 1,536 numbers each; both factors of a product have 768.

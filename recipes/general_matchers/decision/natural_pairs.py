@@ -4,8 +4,8 @@ Minimal pairs differ in one fact, paraphrases in their words alone. The rules ar
 `recipes.general_matchers.edits` trains by, and the sentences are not among the texts trained on where
 `--pool` says which these are.
 
-    python -m recipes.matcher_open_m.natural_pairs --out pairs.tsv --pool ~/mission/run/pool
-    python -m recipes.matcher_open_m.natural_pairs --out pairs.tsv --pool … --matcher artefacts/matcher-int8
+    python -m recipes.general_matchers.decision.natural_pairs --out pairs.tsv --pool ~/mission/run/pool
+    python -m recipes.general_matchers.decision.natural_pairs --out pairs.tsv --matcher artefacts/matcher-int8
 
 `--seed` draws other sentences: one for choices, another one for the test.
 """
@@ -28,8 +28,8 @@ from mobilebert_matching.evaluation.metrics import auc
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.files import replacing, write_json
 from recipes.general_matchers.numerics import generator
+from recipes.general_matchers.pool import SHORT_TEXTS, short_texts
 from recipes.general_matchers.texts import CORPORA, normalised, sentences
-from recipes.matcher_open_m.pool import SHORT_TEXTS, short_texts
 from studies.common.script import Force, console, run
 
 EACH = 300  # minimal pairs, and as many paraphrases

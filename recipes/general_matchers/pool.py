@@ -22,7 +22,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from mobilebert_training.finetuning.encoded_pairs import padded
 from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.phrase_questions import PhraseQuestions
-from recipes.general_matchers.teachers import MAX_LENGTH, Encode, vectors
+from recipes.general_matchers.teachers import LOG_ODDS, MAX_LENGTH, Encode, vectors
 from recipes.general_matchers.text_stream import edited
 from recipes.general_matchers.texts import (
     CORPORA,
@@ -138,23 +138,24 @@ class Pool:
         lengths: (N,) tokens of each.
         read: texts that both teachers have read.
         near: (N, H) float16, unit vectors of MiniLM; rows from `read` on mean nothing.
-        wide: (N, W) float16, of MPNet.
+        wide: (N, W) float16, of MPNet; MiniLM's where it teaches alone.
 
     Args:
         folder: of `write_pool`.
         tokenizer: of the student.
-        sizes: H and W.
+        sizes: H and W; None: MiniLM teaches alone.
     """
 
-    def __init__(self, folder: Path, tokenizer: PairTokenizer, sizes: tuple[int, int] = (384, 768)) -> None:
+    def __init__(
+        self, folder: Path, tokenizer: PairTokenizer, sizes: tuple[int, int | None] = (384, 768)
+    ) -> None:
         self.folder, self.tokenizer = folder, tokenizer
         lines = (folder / "texts.tsv").read_text(encoding="utf-8").splitlines()
         self.texts = [line.split("\t", 1)[1] for line in lines]
         self.starts, self.ids = np.load(folder / "starts.npy"), np.load(folder / "ids.npy")
         self.lengths = np.diff(self.starts)
-        self.near, self.wide = (
-            self._vectors(name, size) for name, size in zip(("minilm", "mpnet"), sizes, strict=True)
-        )
+        self.near = self._vectors("minilm", sizes[0])
+        self.wide = self.near if sizes[1] is None else self._vectors("mpnet", sizes[1])
         self.read = 0
         self.refresh()
 
@@ -170,18 +171,32 @@ class Pool:
         return np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
 
     @property
+    def log_odds(self) -> tuple[float, float]:
+        """Slope and offset of a pair's log-odds by the cosine in `wide`, as `LOG_ODDS` has them."""
+        return LOG_ODDS["minilm" if self.wide is self.near else "mpnet"]
+
+    @property
     def complete(self) -> bool:
         """Whether the teachers have read all texts."""
         return self.read == len(self.texts)
 
-    def read_shard(self, near: Encode, wide: Encode) -> None:
-        """Let both teachers read the next texts."""
+    def read_shard(self, near: Encode, wide: Encode | None) -> None:
+        """Let both teachers, or MiniLM alone, read the next texts."""
         rows = slice(self.read, min(self.read + SHARD, len(self.texts)))
         texts = self.texts[rows]
-        for values, encode in ((self.near, near), (self.wide, wide)):
+        readers = [(self.near, near)] if wide is None else [(self.near, near), (self.wide, wide)]
+        for values, encode in readers:
             values[rows] = vectors(encode, texts).astype(np.float16)
             values.flush()
         self.read = rows.stop
+        write_json(self.folder / "read.json", {"read": self.read})
+
+    def take(self, near: np.ndarray, wide: np.ndarray | None) -> None:
+        """Take the vectors of all texts, (N, H) and (N, W), from where the teachers read them before."""
+        self.near[:] = near
+        if wide is not None:
+            self.wide[:] = wide
+        self.read = len(self.texts)
         write_json(self.folder / "read.json", {"read": self.read})
 
     def row(self, text: int) -> list[int]:

@@ -1,6 +1,6 @@
 """From text to trunk: a bottleneck student learns MiniLM's layers and both teachers' sentence vectors.
 
-    python -m recipes.matcher_open_m.train --out ~/mission/run --mpnet FOLDER
+    python -m recipes.mobilebert_trunk.train --out ~/mission/run --mpnet FOLDER
 
 The same command resumes, from the last checkpoint; on other inputs it refuses. `--hours` counts the
 processor's hours and may change between calls: the rate stays at its peak until a fifth of them is left, and
@@ -37,16 +37,16 @@ from mobilebert_training.distillation.losses import vector_losses
 from mobilebert_training.distillation.vector_targets import fit_target_map
 from mobilebert_training.training_config import ResumeError
 from recipes.general_matchers.batches import window
+from recipes.general_matchers.near import neighbours
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import fast_products, generator
+from recipes.general_matchers.pool import SHARD, Pool, write_pool_once
 from recipes.general_matchers.prune import coded_words
 from recipes.general_matchers.stages import note
 from recipes.general_matchers.teachers import MAX_LENGTH, MPNET_SHA256, Encode, load_minilm, load_mpnet
 from recipes.general_matchers.trunk import sentence_vectors, transfer_loss
-from recipes.matcher_open_m.near import neighbours
-from recipes.matcher_open_m.pool import SHARD, Pool, write_pool_once
-from recipes.matcher_open_m.start import warm_start
-from recipes.matcher_open_m.watch import agreement, embedder, free_figures
+from recipes.mobilebert_trunk.start import warm_start
+from recipes.mobilebert_trunk.watch import agreement, embedder, free_figures
 from studies.common.script import console, run
 
 HELD = 2048  # first texts of the pool, which are not trained on
@@ -86,7 +86,8 @@ def main(
     hours: Annotated[float, Option(min=0.01, help="Processor hours, all in all.")] = 10.0,
     threads: Annotated[int, Option(min=1, help="Threads of the products.")] = 1,
     read_beside: Annotated[
-        bool, Option("--read-beside", help="`recipes.matcher_open_m.read` lets the teachers read meanwhile.")
+        bool,
+        Option("--read-beside", help="`recipes.mobilebert_trunk.read` runs beside it and reads."),
     ] = False,
 ) -> None:
     """Train for what is left of the hours, then write OUT/trunk."""

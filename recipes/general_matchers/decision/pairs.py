@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from mobilebert_runtime.tokenizer import Pair
+from recipes.general_matchers.decision.natural_pairs import natural_pairs
+from recipes.general_matchers.decision.training_rules import CHANGED, KEPT
 from recipes.general_matchers.edits import edited
 from recipes.general_matchers.noise import MISSPELLINGS, Misspeller
 from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.texts import held_out_intents, rows
-from recipes.matcher_open_m.natural_pairs import natural_pairs
-from recipes.matcher_open_m.training_rules import CHANGED, KEPT
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 CLINC, HWU = "intents/clinc150/train.tsv", "intents/hwu64/train.tsv"
@@ -38,13 +38,13 @@ class DomainPair:
 
 
 def training_pairs(
-    texts: Sequence[str], data: Path, embed: Embed, each: int, others: int, seed: int
+    texts: Sequence[str], data: Path | None, embed: Embed, each: int, others: int, seed: int
 ) -> list[DomainPair]:
     """Pairs of every domain.
 
     Args:
         texts: sentences that are edited and misspelt.
-        data: folder of the data sets.
+        data: folder of the data sets; without it there are edits and misspellings alone.
         embed: texts → unit vectors, by which near texts of other intents are found.
         each: pairs of an edit, at most.
         others: pairs of each other domain, at most.
@@ -55,7 +55,9 @@ def training_pairs(
     ruled = natural_pairs(texts, 4 * each, seed, CHANGED, KEPT)
     found += [DomainPair("rules", pair.label, (pair.left, pair.right)) for pair in ruled]
     found += other_words(texts, each, draw)
-    found += misspelt(texts, Misspeller(data / MISSPELLINGS), others, draw)
+    found += misspelt(texts, Misspeller(data / MISSPELLINGS if data else None), others, draw)
+    if data is None:
+        return found
     found += near_intents(data / CLINC, "intents", embed, others, draw, out=held_out_intents(data))
     found += near_intents(data / HWU, "commands", embed, others, draw)
     found += [pair for k, pair in enumerate(entailment(data)) if k % KEPT_BACK]
@@ -78,7 +80,7 @@ def entailment(data: Path) -> Iterator[DomainPair]:
 
 def other_words(texts: Sequence[str], count: int, draw: random.Random) -> Iterator[DomainPair]:
     """Texts with one of their longer words replaced by one of another text: they say something else."""
-    for text in draw.sample(list(texts), count):
+    for text in draw.sample(list(texts), min(count, len(texts))):
         words = text.split()
         places = [k for k, word in enumerate(words) if len(word) >= LONG and word.isalpha()]
         strange = [w for w in texts[draw.randrange(len(texts))].split() if len(w) >= LONG and w.isalpha()]
@@ -92,7 +94,7 @@ def misspelt(
     texts: Sequence[str], misspell: Misspeller, count: int, draw: random.Random
 ) -> Iterator[DomainPair]:
     """Texts beside their own misspelling, and beside the misspelling of the text after them."""
-    for k, text in enumerate(draw.sample(list(texts), count)):
+    for k, text in enumerate(draw.sample(list(texts), min(count, len(texts)))):
         other = text if k % 2 else texts[draw.randrange(len(texts))]
         yield DomainPair("misspelt", int(other == text), (text, misspell.noisy(other, draw)))
 

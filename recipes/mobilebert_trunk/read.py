@@ -1,6 +1,6 @@
 """Let both teachers read the pool in a process of their own, beside `train --read-beside`.
 
-    python -m recipes.matcher_open_m.read --out ~/mission/run --mpnet FOLDER
+    python -m recipes.mobilebert_trunk.read --out ~/mission/run --mpnet FOLDER
 
 Ends when all texts are read, or so many; the same command goes on where an interrupted one stopped.
 """
@@ -16,8 +16,8 @@ from typer import Option
 
 from mobilebert_models.loading.packaged import packaged_directory
 from mobilebert_runtime.tokenizer import PairTokenizer
+from recipes.general_matchers.pool import SHARD, Pool, write_pool_once
 from recipes.general_matchers.teachers import load_minilm, load_mpnet
-from recipes.matcher_open_m.pool import SHARD, Pool, write_pool_once
 from studies.common.script import console, run
 
 

@@ -2,7 +2,7 @@
 
 None of QQP, MRPC, STS-B and Twitter-URL is read, in any split. Those of finished models, on free data:
 
-    python -m recipes.matcher_open_m.watch RUN/trunk minilm matcher-open-s
+    python -m recipes.mobilebert_trunk.watch RUN/trunk minilm matcher-open-s
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 
-from recipes.matcher_open_m.natural_pairs import Rule, replaced, swaps
+from recipes.general_matchers.decision.natural_pairs import Rule, replaced, swaps
 
 _UNITS = ("metres", "meters", "centimetres", "tons", "acres", "hectares", "litres", "gallons", "years")
 _LOWER = r"(?<=[a-z,] )([a-z]{3,})"

@@ -10,16 +10,19 @@ from mobilebert_matching.evaluation.metrics import auc
 
 
 def by_domain(scores: np.ndarray, labels: np.ndarray, domains: np.ndarray) -> dict[str, Any]:
-    """AUC of each domain, accuracy at the threshold of the others, and the best accuracy of any threshold."""
+    """AUC of each domain, accuracy at the threshold of the others, and the best accuracy of any threshold.
+
+    A single domain has no others, and so no such accuracy.
+    """
     record: dict[str, Any] = {}
     for domain in np.unique(domains).tolist():
         own = domains == domain
-        threshold = equal_error(scores[~own], labels[~own], domains[~own])
-        record[domain] = {
-            "auc": round(auc(labels[own], scores[own]), 4),
-            "accuracy": round(float(((scores[own] >= threshold) == labels[own]).mean()), 4),
-            "best": round(best_accuracy(scores[own], labels[own]), 4),
-        }
+        found = {"auc": auc(labels[own], scores[own])}
+        if not own.all():
+            threshold = equal_error(scores[~own], labels[~own], domains[~own])
+            found["accuracy"] = float(((scores[own] >= threshold) == labels[own]).mean())
+        found["best"] = best_accuracy(scores[own], labels[own])
+        record[domain] = {name: round(figure, 4) for name, figure in found.items()}
     return record
 
 

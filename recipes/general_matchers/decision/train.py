@@ -1,57 +1,53 @@
 r"""Train the pair decision on a frozen trunk, of free labels and a teacher's vectors; measure it.
 
-    python -m recipes.matcher_open_m.train_decision --model RUN/trunk --out head \
+    python -m recipes.general_matchers.decision.train --model RUN/trunk --out head \
         --pool ~/mission/run/pool --mpnet FOLDER
 
 Labelled pairs are weighed so that length divergence says nothing of the label
 (`LengthPrior.rebalancing_weights`), and so that domains, and the labels of each, count alike. Near texts of
-the pool have a soft label, the logistic of MPNet's cosine whose slope and offset are fitted to labelled
+the pool have a soft label, the logistic of a teacher's cosine whose slope and offset are fitted to labelled
 pairs, and count as much as all others: without them the order of pairs as people write them is lost. Choices
 are made on held-out intents, MNLI pairs kept back, natural pairs of another seed and near pairs of texts that
-nothing was trained on; thresholds are those of equal error.
+nothing was trained on; thresholds are those of equal error. Of a user's own texts, without data sets, there
+are no labelled pairs but those that rules make of the texts.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import torch
-from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 from typer import Option
 
-from mobilebert_matching.data.labelled_pairs import LabelledPairs
-from mobilebert_matching.evaluation.score_calibration import fit_debiased_settings, probabilities
-from mobilebert_matching.length_bias.length_prior import LengthPrior
-from mobilebert_models import MatcherSettings, find_directory, load_pretrained, save_pretrained
+from mobilebert_matching.length_bias.length_prior import LengthPrior, too_few
+from mobilebert_models import find_directory, load_pretrained, save_pretrained
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_models.networks.learned_decision import LearnedDecision
 from mobilebert_runtime.files import write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
+from recipes.general_matchers.decision.measure import fitted_settings, measure, pairs_for_choices
+from recipes.general_matchers.decision.pairs import DomainPair, training_pairs
 from recipes.general_matchers.heads import TokenStates, distinct_texts, packed, token_states
-from recipes.general_matchers.teachers import load_mpnet, vectors
-from recipes.general_matchers.train_head import write_packed_template
-from recipes.matcher_open_m.decision_pairs import DomainPair, development_pairs, training_pairs
-from recipes.matcher_open_m.natural_pairs import NaturalPair, natural_pairs, unused_sentences
-from recipes.matcher_open_m.near import neighbours
-from recipes.matcher_open_m.pool import Pool
-from recipes.matcher_open_m.thresholds import by_domain, equal_error
+from recipes.general_matchers.near import neighbours
+from recipes.general_matchers.pool import Pool
+from recipes.general_matchers.teachers import Encode, load_mpnet, vectors
 from studies.common.script import console, run
 
 RATE, BATCH, DECAY = 1e-3, 64, 0.01
 FREE = 0.7  # share of the steps over which the ceiling of equal texts closes
 FITTED = 300  # labelled pairs of a domain to which the teacher's logistic is fitted
-DRAWS = 8  # of a near pair's label, to which the length shift is fitted
-HELD = 2048  # first texts of the pool, which the trunk was not trained on
+EDITED = 60_000  # texts at most of which rules make pairs
+HELD = 2048  # first texts of the pool, which no trunk is trained on
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class Examples:
 
     Attributes:
         places: (N, 2).
-        targets: (N,), labels; of near texts the log-odds that MPNet's cosine gives.
+        targets: (N,), labels; of near texts the log-odds that a teacher's cosine gives.
         weights: (N,), mean 1.
         domains: (N,) names; near texts are "mined".
     """
@@ -74,6 +70,37 @@ class Examples:
     def soft(self) -> np.ndarray:
         """Which have log-odds and no label, (N,)."""
         return np.asarray(self.domains == "mined")
+
+
+@dataclass(frozen=True)
+class DecisionConfig:
+    """Of which trunk, texts and pairs a decision is made, and how.
+
+    Attributes:
+        trunk: model directory of a trunk, or of an embedding matcher whose trunk is used.
+        out: the model directory to write.
+        record: file of pairs, figures and settings; written last.
+        shared: folder with data/ and corpora/; without it all pairs are made of the pool's texts.
+        held: first texts of the pool, which the trunk was not trained on.
+        each: pairs of each kind of edit, at most.
+        others: pairs of each other domain, at most.
+        mined: near pairs with a soft label, at most.
+        mined_texts: texts that these are among.
+        epochs: passes over the pairs.
+        seed: of pairs, first weights and order.
+    """
+
+    trunk: Path
+    out: Path
+    record: Path
+    shared: Path | None
+    held: int
+    each: int = 1500
+    others: int = 3000
+    mined: int = 40_000
+    mined_texts: int = 20_000
+    epochs: int = 1
+    seed: int = 0
 
 
 def main(
@@ -92,43 +119,94 @@ def main(
 ) -> None:
     """Train, write OUT/matcher, and record.json with figures of cosine, present and new decision."""
     torch.set_num_threads(threads)
-    torch.manual_seed(seed)
     folder = find_directory(model)
-    tokenizer = PairTokenizer.load(folder).without_spelling()
-    matcher = as_matcher(load_pretrained(folder), tokenizer)
-    say = console().print
+    config = DecisionConfig(
+        trunk=folder,
+        out=out / "matcher",
+        record=out / "record.json",
+        shared=shared,
+        held=HELD,
+        each=each,
+        others=others,
+        mined=mined,
+        mined_texts=mined_texts,
+        epochs=epochs,
+        seed=seed,
+    )
+    known = Pool(pool, PairTokenizer.load(folder).without_spelling())
+    record = write_decided(config, known, lambda: load_mpnet(mpnet), console().print)
+    console().print(json.dumps(record, indent=1))
+
+
+def write_decided(
+    config: DecisionConfig,
+    pool: Pool,
+    teacher: Callable[[], Encode],
+    say: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Train a decision on a trunk, and write both as a model directory, the record last.
+
+    Args:
+        config: what is made of what.
+        pool: texts with the teachers' vectors.
+        teacher: opens the one whose cosines label near texts; called only where there are labelled pairs.
+        say: called with facts and losses.
+
+    Returns:
+        What the record holds: pairs, figures of cosine, present and new decision, settings.
+    """
+    seed, held = config.seed, config.held
+    torch.manual_seed(seed)
+    tokenizer = PairTokenizer.load(config.trunk).without_spelling()
+    matcher = as_matcher(load_pretrained(config.trunk), tokenizer)
 
     def embed(texts: Sequence[str]) -> np.ndarray:
         return np.stack([state.vector for state in token_states(matcher, tokenizer, texts)])
 
-    known = Pool(pool, tokenizer)
-    texts = known.texts[HELD:]
-    labelled = training_pairs(texts[:60_000], shared / "data", embed, each, others, seed)
+    data = None if config.shared is None else config.shared / "data"
+    labelled = training_pairs(pool.texts[held:][:EDITED], data, embed, config.each, config.others, seed)
     say(f"{len(labelled)} labelled pairs")
-    rows = np.random.default_rng(seed).permutation(np.arange(HELD, known.read))[:mined_texts]
-    soft = mined_pairs(known, np.sort(rows), mined, seed)
-    slope, offset = fit_teacher(labelled, mpnet, seed)
-    say(f"a pair of MPNet's cosine c is the same with odds exp({slope:.2f} c {offset:+.2f})")
+    rows = np.random.default_rng(seed).permutation(np.arange(held, pool.read))[: config.mined_texts]
+    soft = mined_pairs(pool, np.sort(rows), config.mined, seed)
+    slope, offset = pool.log_odds if data is None else fit_teacher(labelled, teacher(), seed)
+    say(f"a pair of the teacher's cosine c is the same with odds exp({slope:.2f} c {offset:+.2f})")
     examples, read = to_examples(labelled, soft, slope, offset)
     states = token_states(matcher, tokenizer, read)
     head = LearnedDecision(matcher.config.hidden_size)
     head.know_questions(tokenizer.vocabulary())
-    train_decision(head, states, examples, epochs, seed, say)
+    train_decision(head, states, examples, config.epochs, seed, say)
     # Before it is measured, so that a fault there loses no training.
     decided = EmbeddingMatcher(matcher.encoder, head).eval()
-    save_pretrained(decided, out / "matcher", tokenizer_from=folder, eight_bit=True)
-    write_packed_template(out / "matcher/tokenizer.json")
-    development = [*development_pairs(shared / "data", embed, 600, seed)]
-    natural = natural_pairs(unused_sentences(shared / "corpora", known.texts, seed + 1), 300, seed + 1)
-    development += [as_domain(pair) for pair in natural]
-    record: dict[str, Any] = {"model": Path(model).name, "pairs": Counter(p.domain for p in labelled)}
-    record |= {"read": known.read, "mined": len(soft[0]), "epochs": epochs, "teacher": [slope, offset]}
-    near = mined_pairs(known, np.arange(HELD), HELD, seed)
+    save_pretrained(decided, config.out, tokenizer_from=config.trunk, eight_bit=True)
+    write_packed_template(config.out / "tokenizer.json")
+    development = pairs_for_choices(config.shared, pool.texts, held, embed, seed)
+    record: dict[str, Any] = {"model": config.trunk.name, "pairs": Counter(p.domain for p in labelled)}
+    record |= {"read": pool.read, "mined": len(soft[0]), "epochs": config.epochs, "teacher": [slope, offset]}
+    near = mined_pairs(pool, np.arange(held), held, seed)
     record |= measure(matcher, head, tokenizer, development, near)
-    settings = fitted_settings(head, matcher, tokenizer, development, near, slope, offset)
-    settings.save(out / "matcher")
-    write_json(out / "record.json", record | {"settings": asdict(settings)})
-    say(json.dumps(record, indent=1))
+    settings = fitted_settings(head, matcher, tokenizer, development, near, slope, offset, say)
+    settings.save(config.out)
+    write_json(config.record, record | {"settings": asdict(settings)})
+    return record
+
+
+def write_packed_template(path: Path) -> None:
+    """Let a tokenizer.json begin the second text with a [CLS] of its own."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    template = values["post_processor"]
+
+    def part(name: str, kind: int) -> dict[str, dict[str, object]]:
+        return {"SpecialToken": {"id": name, "type_id": kind}}
+
+    template["pair"] = [
+        part("[CLS]", 0),
+        {"Sequence": {"id": "A", "type_id": 0}},
+        part("[SEP]", 0),
+        part("[CLS]", 1),
+        {"Sequence": {"id": "B", "type_id": 1}},
+        part("[SEP]", 1),
+    ]
+    path.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
 
 
 def as_matcher(network: nn.Module, tokenizer: PairTokenizer) -> EmbeddingMatcher:
@@ -141,50 +219,8 @@ def as_matcher(network: nn.Module, tokenizer: PairTokenizer) -> EmbeddingMatcher
     return EmbeddingMatcher(encoder, head).eval()
 
 
-def fitted_settings(
-    head: nn.Module,
-    matcher: EmbeddingMatcher,
-    tokenizer: PairTokenizer,
-    pairs: Sequence[DomainPair],
-    near: tuple[Sequence[Pair], np.ndarray],
-    slope: float,
-    offset: float,
-) -> MatcherSettings:
-    """The length shift and temperature of near texts, and then the threshold of equal error over the domains.
-
-    How a difference in length goes with sameness is a matter of how people write; domains made by rule have a
-    habit of their own there. So labels of near pairs are drawn from what MPNet's cosine says of them.
-    """
-
-    def logits(given: Sequence[Pair]) -> np.ndarray:
-        texts, places = distinct_texts(given)
-        found = all_logits(head, token_states(matcher, tokenizer, texts), places)
-        return np.stack([-found / 2, found / 2], 1)
-
-    labels = drawn_labels(slope * near[1] + offset)
-    likely = LabelledPairs([*near[0]] * DRAWS, labels)
-    prior = LengthPrior.fit(*likely)
-    both = np.tile(logits(near[0]), (DRAWS, 1))
-    settings = fit_debiased_settings(both, likely, prior, offset=True, equal_recall=True)
-    given = [pair.texts for pair in pairs]
-    scores = probabilities(logits(given), settings, given)
-    truth, domains = np.array([pair.label for pair in pairs]), np.array([pair.domain for pair in pairs])
-    return replace(settings, threshold=equal_error(scores, truth, domains))
-
-
-def drawn_labels(log_odds: np.ndarray, draws: int = DRAWS) -> np.ndarray:
-    """Labels (draws · N,) of N pairs, drawn by their log-odds (N,), one draw after the other."""
-    chance = np.tile(1 / (1 + np.exp(-log_odds)), draws)
-    return (np.random.default_rng(0).random(len(chance)) < chance).astype(np.int64)
-
-
-def as_domain(pair: NaturalPair) -> DomainPair:
-    """A natural pair as one of its domain."""
-    return DomainPair("natural", pair.label, (pair.left, pair.right))
-
-
 def mined_pairs(pool: Pool, rows: np.ndarray, count: int, seed: int) -> tuple[list[Pair], np.ndarray]:
-    """Pairs among some texts that MPNet has read, near ones and some at random, and its cosines (N,).
+    """Pairs among some texts that the teachers have read, near ones and some at random, and cosines (N,).
 
     Args:
         pool: of texts.
@@ -204,15 +240,15 @@ def mined_pairs(pool: Pool, rows: np.ndarray, count: int, seed: int) -> tuple[li
     return [(pool.texts[a], pool.texts[b]) for a, b in zip(left, right, strict=True)], cosines
 
 
-def fit_teacher(pairs: Sequence[DomainPair], mpnet: Path, seed: int) -> tuple[float, float]:
-    """Slope and offset of the log-odds of label 1 by MPNet's cosine, on pairs of MNLI and of intents."""
+def fit_teacher(pairs: Sequence[DomainPair], teacher: Encode, seed: int) -> tuple[float, float]:
+    """Slope and offset of the log-odds of label 1 by a teacher's cosine, on pairs of MNLI and of intents."""
     draw = np.random.default_rng(seed)
     chosen: list[DomainPair] = []
     for domain in ("mnli", "intents"):
         own = [pair for pair in pairs if pair.domain == domain]
         chosen += [own[i] for i in draw.permutation(len(own))[:FITTED]]
     texts, places = distinct_texts([pair.texts for pair in chosen])
-    found = vectors(load_mpnet(mpnet), texts)
+    found = vectors(teacher, texts)
     cosines = (found[places[:, 0]] * found[places[:, 1]]).sum(1)
     labels = np.array([pair.label for pair in chosen])
     fitted = LogisticRegression(C=1e3).fit(cosines[:, None], labels)
@@ -222,10 +258,15 @@ def fit_teacher(pairs: Sequence[DomainPair], mpnet: Path, seed: int) -> tuple[fl
 def to_examples(
     labelled: Sequence[DomainPair], soft: tuple[list[Pair], np.ndarray], slope: float, offset: float
 ) -> tuple[Examples, list[str]]:
-    """All pairs with targets and weights, and the texts their places are among."""
+    """All pairs with targets and weights, and the texts their places are among.
+
+    Few pairs, of a user's few texts, are not weighed by length.
+    """
     pairs = [pair.texts for pair in labelled]
     labels = np.array([pair.label for pair in labelled])
-    balance = LengthPrior.fit(pairs, labels).rebalancing_weights(pairs, labels)
+    balance = np.ones(len(pairs))
+    if not too_few(pairs, labels):
+        balance = LengthPrior.fit(pairs, labels).rebalancing_weights(pairs, labels)
     domains = np.array([pair.domain for pair in labelled] + ["mined"] * len(soft[0]))
     weights = np.concatenate([balance, np.ones(len(soft[0]))])
     known = np.concatenate([labels, np.full(len(soft[0]), -1)])
@@ -270,7 +311,7 @@ def train_decision(
             for group in optimiser.param_groups:
                 group["lr"] = RATE * (1 - done / (epochs * count))
             head.leak = max(0.0, 1 - done / (FREE * epochs * count))
-            logits = decide(head, states, *examples.places[batch].T)
+            logits = head(*packed(states, *examples.places[batch].T))
             goal = goals[batch]
             near = F.smooth_l1_loss(logits, goal, reduction="none")
             hard = F.binary_cross_entropy_with_logits(logits, goal.clamp(0, 1), reduction="none")
@@ -284,50 +325,6 @@ def train_decision(
         say(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}")
     head.leak = 0.0
     head.eval()
-
-
-def decide(head: nn.Module, states: Sequence[TokenStates], left: np.ndarray, right: np.ndarray) -> Tensor:
-    """Logits (B,) of pairs by their places."""
-    logits: Tensor = head(*packed(states, left, right))
-    return logits
-
-
-def all_logits(head: nn.Module, states: Sequence[TokenStates], places: np.ndarray) -> np.ndarray:
-    """Logits (N,) without gradients."""
-    with torch.inference_mode():
-        parts = [
-            decide(head, states, *part.T).numpy() for part in np.array_split(places, len(places) // 64 + 1)
-        ]
-    return np.concatenate(parts)
-
-
-def measure(
-    matcher: EmbeddingMatcher,
-    head: LearnedDecision,
-    tokenizer: PairTokenizer,
-    pairs: Sequence[DomainPair],
-    near: tuple[Sequence[Pair], np.ndarray],
-) -> dict[str, Any]:
-    """AUC by domain of the vectors' cosine, the present decision and the new one; thresholds that travel.
-
-    `accuracy`: of each domain at the equal-error threshold of the *other* domains, beside the best possible;
-    `near`: Spearman's correlation with MPNet's cosines on near pairs.
-    """
-    texts, places = distinct_texts([*(pair.texts for pair in pairs), *near[0]])
-    states = token_states(matcher, tokenizer, texts)
-    labels = np.array([pair.label for pair in pairs])
-    domains = np.array([pair.domain for pair in pairs])
-    left, right = (np.stack([states[k].vector for k in side]) for side in places.T)
-    record: dict[str, Any] = {}
-    for name, scores in (
-        ("cosine", (left * right).sum(1)),
-        ("present", all_logits(matcher.head, states, places)),
-        ("learned", all_logits(head, states, places)),
-    ):
-        record[name] = by_domain(scores[: len(pairs)], labels, domains)
-        order = spearmanr(scores[len(pairs) :], near[1]).statistic
-        record[name]["near"] = round(float(order), 4)
-    return record
 
 
 if __name__ == "__main__":
