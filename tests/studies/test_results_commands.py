@@ -16,7 +16,9 @@ pytestmark = pytest.mark.slow  # every script is imported
 
 PAGES = sorted(page for folder in ("results", "studies", "recipes") for page in (ROOT / folder).rglob("*.md"))
 # In a code span, or a line of a code block; what pins it to a core is not ours to check.
-COMMAND = re.compile(r"(?:^|`)(?:taskset -c \d+ )?((?:mobilebert |python -m (?:studies|recipes)\.)[^`\n]*)", re.MULTILINE)
+COMMAND = re.compile(
+    r"(?:^|`)(?:taskset -c \d+ )?((?:mobilebert |python -m (?:studies|recipes)\.)[^`\n]*)", re.MULTILINE
+)
 
 
 def commands():
