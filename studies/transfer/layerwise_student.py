@@ -36,7 +36,7 @@ from mobilebert_training.run_directory import values_hash
 from mobilebert_training.trainer import Loss, Parts, processes
 from mobilebert_training.training_config import LossNormalizers, TrainingConfig
 from recipes.general_matchers.trunk import embed
-from recipes.matcher_open_m.train import SHAPE
+from recipes.mobilebert_trunk.train import SHAPE
 from studies.common.records import Json
 
 HELD_OUT, HELD_SHARE = 2048, 8  # texts that are not trained on, at most one in eight
@@ -106,7 +106,7 @@ def read_lessons(folder: Path, texts: Path, cache: Path, dtype: str) -> Lessons:
 
 
 def student_shape(teacher: EncoderConfig) -> EncoderConfig:
-    """The network of `recipes.matcher_open_m` with this teacher's layers, heads, words and feature map."""
+    """The network of `recipes.mobilebert_trunk` with this teacher's layers, heads, words and feature map."""
     width = teacher.hidden_size
     return replace(
         SHAPE,
