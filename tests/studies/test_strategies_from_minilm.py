@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 import torch
-from recipes.matcher_open_m.train import SHAPE
 
 from mobilebert_models import EncoderConfig, build, load_embedder, read_config
 from mobilebert_models.loading.embedders import save_embedder
 from mobilebert_runtime.errors import DataError, ModelError
 from mobilebert_training.batches import LengthBuckets
 from mobilebert_training.training_config import TrainingConfig
+from recipes.mobilebert_trunk.train import SHAPE
 from studies.common import script
 from studies.transfer.layerwise_student import Drawn, StageBatches, read_lessons, start, student_shape
 from studies.transfer.strategies_from_minilm import main

@@ -13,7 +13,7 @@ from mobilebert_models.config import KroneckerRule
 from mobilebert_runtime.errors import ModelError, OptionError
 from mobilebert_training.initialization.pretraining_student import inherit_pretraining
 from mobilebert_training.pretraining.corpus import Packing, build
-from mobilebert_training.pretraining.examples import ExampleRecipe, Examples, collate
+from mobilebert_training.pretraining.examples import DEVELOPMENT, ExampleRecipe, Examples, Order, collate
 from mobilebert_training.pretraining.pretraining_loss import PretrainingLoss, forward, trained
 from mobilebert_training.pretraining.shards import Corpus
 from mobilebert_training.pretraining.stages import PretrainingPlan, evaluate, pretrain, start
@@ -257,6 +257,23 @@ def test_progressive_run_keeps_stages_resumes_and_refuses_another(tmp_path, teac
     ):
         with pytest.raises(ResumeError, match=f"other {what}"):
             pretrain(again, master, corpus, other, tmp_path)
+
+
+def test_a_stage_goes_on_in_the_text_where_the_one_before_it_stopped(tmp_path, teacher, corpus, monkeypatch):
+    read, batch_of = [], Order.batch
+
+    def noted(order, step):
+        read.append(batch_of(order, step))
+        return read[-1]
+
+    monkeypatch.setattr(Order, "batch", noted)
+    given = plan("pkt")
+    pretrain(start(STUDENT, teacher, given, corpus), teacher, corpus, given, tmp_path)
+    chunks, _ = corpus.split(DEVELOPMENT)
+    whole = Order(chunks, given.engine.batch_size, given.engine.seed)
+    total = given.transfer_steps + given.engine.steps
+    assert read == [batch_of(whole, step) for step in range(total)]
+    assert read[0] not in read[1:]
 
 
 def test_evaluation_counts_what_a_loop_counts(teacher, batch):

@@ -172,18 +172,28 @@ def collate(examples: Sequence[Example], pad: int) -> dict[str, Tensor]:
 
 
 class Order:
-    """Which chunks each step trains on: a new permutation every epoch, without a rest that fills no batch."""
+    """Which chunks each step trains on: a new permutation every epoch, without a rest that fills no batch.
 
-    def __init__(self, chunks: np.ndarray, batch_size: int, seed: int) -> None:
+    Args:
+        chunks: numbers of the training chunks.
+        batch_size: chunks a step.
+        seed: of the order.
+        first: steps of the stages before: a stage goes on in the text where the one before it stopped.
+
+    Raises:
+        DataError: too few chunks for a batch.
+    """
+
+    def __init__(self, chunks: np.ndarray, batch_size: int, seed: int, first: int = 0) -> None:
         if len(chunks) < batch_size:
             raise DataError(f"corpus: {len(chunks)} training chunks do not fill a batch of {batch_size}")
-        self._chunks, self._size, self._seed = chunks, batch_size, seed
+        self._chunks, self._size, self._seed, self._first = chunks, batch_size, seed, first
         self.steps_per_epoch = len(chunks) // batch_size
         self._epoch, self._order = -1, chunks
 
     def batch(self, step: int) -> list[tuple[int, int]]:
         """(epoch, chunk) of each example of a step."""
-        epoch, place = divmod(step, self.steps_per_epoch)
+        epoch, place = divmod(self._first + step, self.steps_per_epoch)
         if epoch != self._epoch:
             self._epoch, self._order = (
                 epoch,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
@@ -125,9 +126,11 @@ def pretrain(
     if teacher is not None:
         teacher.to(state.device)
     layers = student.config.num_hidden_layers
+    in_turn = stages(strategy(plan.strategy), layers, plan.transfer_steps, plan.engine.steps)
+    firsts = accumulate((stage.steps for stage in in_turn), initial=0)
     records = [
-        _stage(student, teacher, stage, examples, held_out, plan, out, workers, metadata)
-        for stage in stages(strategy(plan.strategy), layers, plan.transfer_steps, plan.engine.steps)
+        _stage(student, teacher, stage, first, examples, held_out, plan, out, workers, metadata)
+        for stage, first in zip(in_turn, firsts, strict=False)
     ]
     student.requires_grad_(True).eval()
     return records
@@ -194,6 +197,7 @@ def _stage(
     student: PretrainingHead,
     teacher: PretrainingHead | None,
     stage: PretrainingStage,
+    first: int,
     examples: Examples,
     held_out: dict[str, Sequence[dict[str, Any]]],
     plan: PretrainingPlan,
@@ -201,7 +205,6 @@ def _stage(
     workers: int,
     metadata: dict[str, Any] | None,
 ) -> dict[str, Any]:
-
     kept = out / f"{stage.name}.weights"
     if kept.is_file():
         student.load_state_dict(torch.load(kept, weights_only=True))
@@ -218,7 +221,7 @@ def _stage(
     evaluates = isinstance(stage.learns, str) and not headless
     source = DrawnExamples(
         examples,
-        Order(examples.chunks, config.batch_size, config.seed).batch,
+        Order(examples.chunks, config.batch_size, config.seed, first).batch,
         partial(collate, pad=examples.special.pad),
         {"corpus": examples.corpus.fingerprint},
         workers,
