@@ -284,9 +284,10 @@ def read_pool(config: GeneralConfig, texts: list[str], console: Terminal) -> Poo
     return pool
 
 
-def last_teacher(config: GeneralConfig) -> Callable[[], Encode]:
-    """Opens the teacher whose cosines label near texts: MPNet, or MiniLM where it teaches alone."""
-    return load_minilm if config.teacher is None else partial(load_mpnet, config.teacher)
+def last_teacher(config: GeneralConfig) -> Encode:
+    """The teacher whose cosines label near texts: MPNet, or MiniLM where it teaches alone."""
+    with silenced():
+        return load_minilm() if config.teacher is None else load_mpnet(config.teacher)
 
 
 def words_of(data: Path, texts: list[str]) -> list[str]:
@@ -333,8 +334,8 @@ def make(name: str, config: GeneralConfig, pool: Pool, request: ExportRequest, c
             held=held(len(pool.texts)) if data is None else HELD,
             **(QUICK_PAIRS if config.quick else {}),
         )
-        with silenced():
-            write_decided(decision, pool, last_teacher(config), said(console))
+        with step(console, "The decision"):
+            write_decided(decision, pool, partial(last_teacher, config), said(console))
     if not request.out.is_dir():
         with shown_steps() as progress:
             export(request, progress)
