@@ -40,7 +40,7 @@ from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.decision.train import HELD, DecisionConfig, write_decided
 from recipes.general_matchers.four_bit_weights import in_four_bits
 from recipes.general_matchers.mine import write_neighbours
-from recipes.general_matchers.pool import Pool, write_pool, write_pool_once
+from recipes.general_matchers.pool import Pool, pool_files, write_pool, write_pool_once
 from recipes.general_matchers.spelling import corpus_pieces, frequent_words, known_beside, write_words
 from recipes.general_matchers.teachers import (
     Encode,
@@ -55,7 +55,6 @@ from recipes.general_matchers.teachers import (
 )
 from recipes.general_matchers.texts import (
     CORPORA,
-    source_files,
     write_own_texts,
     write_sentences,
     write_texts,
@@ -167,7 +166,7 @@ def checked_exports(config: GeneralConfig) -> dict[str, ExportRequest]:
     """
     exports = {name: request_of(config, name) for name in config.matcher}
     if config.data.is_dir():
-        source_files(config.data)
+        pool_files(config.data)
     if config.teacher is not None:
         check_mpnet(config.teacher)
     elif config.on_the_fly:
@@ -204,10 +203,11 @@ def request_of(config: GeneralConfig, name: str) -> ExportRequest:
 
 def settings(config: GeneralConfig) -> dict[str, Any]:
     """What all that is made depends on, for OUT/general.json."""
-    files = source_files(config.data) if config.data.is_dir() else [config.data]
+    files = pool_files(config.data) if config.data.is_dir() else [config.data]
     return {
         "data": sha256("".join(map(file_sha256, files)).encode()).hexdigest(),
         "teachers": teachers(config),
+        "decision": "learned",  # earlier runs have another
         "most_texts": config.most_texts or (QUICK_TEXTS if config.quick else None),
         "minutes": minutes(config),
         # Trained together, so the rest of the run is of the same ones.

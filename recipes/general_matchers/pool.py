@@ -80,10 +80,7 @@ def pool_texts(shared: Path) -> list[tuple[str, str]]:
     Raises:
         DataError: a file is missing.
     """
-    path = shared / "corpora" / SHORT_TEXTS
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; expected the layout of data/ and corpora/")
-    source_files(shared)
+    path, *_ = pool_files(shared)
     data, corpora, draw = shared / "data", shared / "corpora", generator(SEED)
     intents = set(held_out_intents(data))
     drawn = {
@@ -107,6 +104,18 @@ def pool_texts(shared: Path) -> list[tuple[str, str]]:
     found = [(source, _unmarked(text, draw)) for source, text in [*kept, *changed]]
     draw.shuffle(found)
     return found
+
+
+def pool_files(shared: Path) -> list[Path]:
+    """The files that `pool_texts` reads, the short texts first.
+
+    Raises:
+        DataError: one is missing.
+    """
+    path = shared / "corpora" / SHORT_TEXTS
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected the layout of data/ and corpora/")
+    return [path, *source_files(shared)]
 
 
 def sample_titles(found: list[str], draw: random.Random) -> list[str]:

@@ -235,7 +235,7 @@ def test_both_teachers_train_all_trunks_on_the_fly(plain, toys, wide, tmp_path, 
     [
         (["--matcher", "matcher-m"], "matcher 'matcher-m' is unknown; expected one of matcher-open-m"),
         (["--teacher", "FOLDER"], "not the published weights of all-mpnet-base-v2"),
-        (["--data", "FOLDER"], "train.tsv: no such file; expected the layout of data/ and corpora/"),
+        (["--data", "FOLDER"], "short-texts.tsv.xz: no such file; expected the layout of data/ and corpora/"),
         (["--data", "FEW"], f"at least {FEWEST} are needed"),
         (["--data", "TABLE"], "unknown ending"),
         (["--on-the-fly"], "--on-the-fly: both teachers read every batch; give --teacher"),
