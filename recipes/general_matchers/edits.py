@@ -27,7 +27,7 @@ def _number(text: str, names: Sequence[str], draw: random.Random) -> str | None:
 
 def _name(text: str, names: Sequence[str], draw: random.Random) -> str | None:
     found = list(re.finditer(_NAME, text))
-    if not found:
+    if not found or not names:
         return None
     match = draw.choice(found)
     return text[: match.start()] + draw.choice(names) + text[match.end() :]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -75,7 +75,7 @@ CELLS = 256
 POOL_READ = 61_440  # texts of the pool that the teachers read before a decision is trained
 DECISION = "decision.json"
 # Pairs of each kind of edit, of each other domain, near ones, and the texts that these are among.
-QUICK_PAIRS = {"each": 16, "others": 64, "mined": 400, "mined_texts": 300}
+QUICK_PAIRS: dict[str, Any] = {"each": 16, "others": 64, "mined": 400, "mined_texts": 300}
 
 
 @dataclass(frozen=True)
@@ -183,6 +183,9 @@ def checked_exports(config: GeneralConfig) -> dict[str, ExportRequest]:
             )
     elif taken := next((name for name in exports if (config.out / name).exists()), None):
         raise OutputError(f"{config.out / taken}: not of this recipe; choose another --out")
+    for name, request in exports.items():
+        if request.out.exists() and not (config.out / name / DECISION).is_file():
+            raise OutputError(f"{request.out}: is of a decision whose record is gone; choose another --out")
     return exports
 
 
@@ -260,7 +263,7 @@ def read_pool(config: GeneralConfig, texts: list[str], console: Terminal) -> Poo
     people type them.
     """
     cache, folder = config.out / "cache", config.out / "pool"
-    tokenizer, few = PairTokenizer.load(find_directory("minilm")), config.quick
+    tokenizer = PairTokenizer.load(find_directory("minilm"))
     if config.data.is_dir():
         with step(console, "Texts of the decision"):
             write_pool_once(config.data, folder, tokenizer)
@@ -273,7 +276,8 @@ def read_pool(config: GeneralConfig, texts: list[str], console: Terminal) -> Poo
         if not pool.complete:
             pool.take(known["minilm"], known.get("mpnet"))
         return pool
-    wanted = min(QUICK_TEXTS + HELD if few else POOL_READ, len(pool.texts))
+    most = config.most_texts or (QUICK_TEXTS if config.quick else POOL_READ)
+    wanted = min(HELD + most, POOL_READ, len(pool.texts))
     if pool.read < wanted:
         with step(console, f"The teachers read {wanted:,} texts of the decision"):
             with silenced():
@@ -281,6 +285,7 @@ def read_pool(config: GeneralConfig, texts: list[str], console: Terminal) -> Poo
                 wide = None if config.teacher is None else load_mpnet(config.teacher)
             while pool.read < wanted:
                 pool.read_shard(near, wide)
+                said(console)(f"{pool.read:,} of {wanted:,} texts")
     return pool
 
 
@@ -332,8 +337,9 @@ def make(name: str, config: GeneralConfig, pool: Pool, request: ExportRequest, c
             record=decided,
             shared=config.data if config.data.is_dir() else None,
             held=held(len(pool.texts)) if data is None else HELD,
-            **(QUICK_PAIRS if config.quick else {}),
         )
+        if config.quick:
+            decision = replace(decision, **QUICK_PAIRS)
         with step(console, "The decision"):
             write_decided(decision, pool, partial(last_teacher, config), said(console))
     if not request.out.is_dir():

@@ -1,7 +1,7 @@
 """Pairs made by rule: near-identical texts that differ in one thing that matters, and same texts reworded.
 
 Templates and slot fillers of the two sides (`train`, `test`) have nothing in common, so that a test asks
-about forms and words that no training pair had.
+about forms and words that no training pair had. The matchers for Quora's questions learn from `train`.
 """
 
 from __future__ import annotations

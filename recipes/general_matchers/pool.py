@@ -41,6 +41,7 @@ SHORT_TEXTS = "short-texts.tsv.xz"
 SENTENCES = {"wiki": 70_000, "longtail": 20_000, "gutenberg": 10_000}  # beside those of `plain_texts`
 TITLES, QUESTIONS, EDITS = 20_000, 80_000, 80_000
 UNMARKED = 0.75  # share of texts without their question marks: no matcher reads them
+READ = "read.json"  # how many texts the teachers have read
 SHARD = 4096  # texts that the teachers read at a time
 
 
@@ -153,6 +154,9 @@ class Pool:
         folder: of `write_pool`.
         tokenizer: of the student.
         sizes: H and W; None: MiniLM teaches alone.
+
+    Raises:
+        DataError: texts are read, but not by one of these teachers.
     """
 
     def __init__(
@@ -170,13 +174,17 @@ class Pool:
 
     def refresh(self) -> None:
         """Learn how many texts are read by now, by another process too."""
-        path = self.folder / "read.json"
+        path = self.folder / READ
         self.read = int(read_json(path)["read"]) if path.is_file() else 0
 
     def _vectors(self, name: str, size: int) -> np.memmap:
         path, shape = self.folder / f"{name}.npy", (len(self.texts), size)
         if path.is_file():
             return np.lib.format.open_memmap(path, mode="r+")
+        if (self.folder / READ).is_file():
+            raise DataError(
+                f"{self.folder}: its texts were not read by {name}; give a pool that both have read"
+            )
         return np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
 
     @property
@@ -198,15 +206,15 @@ class Pool:
             values[rows] = vectors(encode, texts).astype(np.float16)
             values.flush()
         self.read = rows.stop
-        write_json(self.folder / "read.json", {"read": self.read})
+        write_json(self.folder / READ, {"read": self.read})
 
     def take(self, near: np.ndarray, wide: np.ndarray | None) -> None:
         """Take the vectors of all texts, (N, H) and (N, W), from where the teachers read them before."""
-        self.near[:] = near
-        if wide is not None:
-            self.wide[:] = wide
+        for values, given in ((self.near, near), (self.wide, near if wide is None else wide)):
+            values[:] = given
+            values.flush()
         self.read = len(self.texts)
-        write_json(self.folder / "read.json", {"read": self.read})
+        write_json(self.folder / READ, {"read": self.read})
 
     def row(self, text: int) -> list[int]:
         """Token ids of a text."""

@@ -8,19 +8,24 @@ import numpy as np
 import pytest
 from torch.nn import functional as F
 
+from mobilebert_models import load_pretrained
+from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.decision import natural_pairs as nat
 from recipes.general_matchers.decision import training_rules
-from recipes.general_matchers.decision.measure import drawn_labels
+from recipes.general_matchers.decision.measure import drawn_labels, fitted_settings
 from recipes.general_matchers.decision.natural_pairs import DIFFERENT, SAME, natural_pairs
 from recipes.general_matchers.decision.pairs import DomainPair, misspelt
 from recipes.general_matchers.decision.thresholds import best_accuracy, by_domain, equal_error
 from recipes.general_matchers.decision.train import mined_pairs, to_examples
 from recipes.general_matchers.decision.training_rules import CHANGED, KEPT
+from recipes.general_matchers.edits import edited
 from recipes.general_matchers.noise import Misspeller
 from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.pool import Pool, write_pool
+from recipes.general_matchers.teachers import LOG_ODDS
 from tests.helpers.letter_texts import by_words, texts
+from tests.helpers.small_matcher import embedding_model
 from tests.helpers.texts import MINILM
 
 
@@ -151,3 +156,35 @@ def test_a_misspelt_pair_is_the_same_only_beside_its_own_text():
         left, right = (set(text.lower().split()) for text in pair.texts)
         if pair.label:
             assert len(left - right) <= 2
+
+
+def test_edits_of_texts_without_a_name_among_the_first_ones_are_made_all_the_same():
+    given = [*["nothing of note happens to anybody here today"] * 5000, "ask the Smith family about it"]
+    assert not [pair for pair in edited(given, 5, 0) if pair.kind == "name"]
+
+
+def test_a_pool_that_the_second_teacher_has_not_read_is_refused(tmp_path):
+    write_pool([("own", text) for text in texts(40)], tmp_path, tokenizer := PairTokenizer.load(MINILM))
+    alone = Pool(tmp_path, tokenizer, (24, None))
+    alone.take(near := F.normalize(by_words(24)(alone.texts), dim=-1).numpy(), None)
+    again = Pool(tmp_path, tokenizer, (24, None))
+    assert again.complete
+    np.testing.assert_allclose(again.wide, near, atol=1e-3)
+    assert again.log_odds == LOG_ODDS["minilm"]
+    with pytest.raises(DataError, match="its texts were not read by mpnet"):
+        Pool(tmp_path, tokenizer, (24, 40))
+
+
+def test_few_near_texts_give_no_length_shift_and_say_so():
+    """Every pair's label is drawn several times, which makes no more pairs of them."""
+    model = load_pretrained(embedding_model())
+    tokenizer = PairTokenizer.load(embedding_model())
+    given = texts(60)
+    near = list(zip(given[:30], given[30:], strict=True)), np.linspace(-1, 1, 30)
+    told = []
+    settings = fitted_settings(model.head, model, tokenizer, [], near, 2.0, 0.0, told.append)
+    assert "is not debiased by length" in told[0]
+    assert len(set(settings.length_shift["added"])) == 1
+    near = near[0] * 20, np.tile(near[1], 20)
+    fitted_settings(model.head, model, tokenizer, [], near, 2.0, 0.0, told.append)
+    assert len(told) == 1

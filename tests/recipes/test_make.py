@@ -184,7 +184,7 @@ def test_a_run_of_both_teachers_that_was_cut_off_goes_on(plain, toys, mpnet, tmp
             patched.setattr(recipe, done, None)  # nothing is left for it
         patched.setattr(recipe, "export", cut_off)
         run(command, code=2)
-        # A decision that was cut off itself: what says that it is whole is missing.
+        # A decision that was cut off itself: its record, which is written last, is missing.
         (out / "matcher-open-m/decision.json").unlink()
         run(command, code=2)
     assert (out / "matcher-open-m/decision.json").is_file()
@@ -301,6 +301,9 @@ def test_a_folder_of_another_run_is_left_alone(plain, tmp_path, capfd):
     (tmp_path / "other.txt").write_text(plain.read_text() + "One text more.\n")
     run(ship(tmp_path / "other.txt", config.out), code=2)
     assert "begun with another data" in capfd.readouterr().err
+    (config.out / "matcher-open-m-int8").mkdir()
+    run(ship(plain, config.out), code=2)
+    assert "is of a decision whose record is gone" in capfd.readouterr().err
     (tmp_path / "labelled" / "matcher-open-m").mkdir(parents=True)
     run(ship(plain, tmp_path / "labelled"), code=2)
     assert "not of this recipe" in capfd.readouterr().err

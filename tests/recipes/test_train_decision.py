@@ -19,6 +19,7 @@ from recipes.general_matchers.decision.natural_pairs import NaturalPair
 from recipes.general_matchers.decision.pairs import DomainPair
 from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.pool import Pool, write_pool
+from recipes.general_matchers.teachers import LOG_ODDS
 from studies.common.script import run
 from tests.helpers.small_matcher import embedding_model
 from tests.helpers.toys import WORDS
@@ -75,6 +76,8 @@ def begun(request, tmp_path, monkeypatch):
         "Pool": lambda folder, tokens: Pool(folder, tokens, SIZES),
         "HELD": 128,
         "load_mpnet": lambda _: by_words(SIZES[1]),
+        "check_mpnet": lambda _: None,
+        "pool_files": lambda _: [],
         "training_pairs": lambda *_: [*pairs(300, "mnli", 1), *pairs(300, "intents", 2)],
     }
     for name, value in given.items():
@@ -89,13 +92,20 @@ def begun(request, tmp_path, monkeypatch):
     return folder, tmp_path
 
 
-def test_from_trunk_to_a_matcher_that_scores_as_its_record_says(begun):
+def trained(begun, *more):
+    """The command's exit code."""
     model, folder = begun
     options = {"model": model, "pool": folder / "pool", "mpnet": folder, "out": folder / "out"}
     options |= {"mined": 300, "mined-texts": 200, "epochs": 8}
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     with pytest.raises(SystemExit) as end:
-        run(command.main, [word for name, value in options.items() for word in (f"--{name}", str(value))])
-    assert end.value.code == 0
+        run(command.main, [*words, *more])
+    return end.value.code
+
+
+def test_from_trunk_to_a_matcher_that_scores_as_its_record_says(begun, capfd):
+    folder = begun[1]
+    assert trained(begun) == 0
     record = json.loads((folder / "out/record.json").read_text(encoding="utf-8"))
     assert record["pairs"] == {"mnli": 300, "intents": 300}
     assert 0 < record["mined"] <= 300
@@ -111,3 +121,18 @@ def test_from_trunk_to_a_matcher_that_scores_as_its_record_says(begun):
     scores = open_scorer(str(folder / "out/matcher"), 1).score([pair.texts for pair in asked])
     found = auc(np.array([pair.label for pair in asked]), scores)
     assert found == pytest.approx(record["learned"]["natural"]["auc"], abs=0.01)  # it is written in 8 bits
+    made = {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()}
+    assert trained(begun) == 2
+    assert "--force" in capfd.readouterr().err
+    assert {path: path.read_bytes() for path in made} == made
+
+
+def test_texts_alone_teach_no_label_of_a_data_set_and_give_the_threshold(begun, monkeypatch):
+    asked, made = [], [*pairs(300, "edits", 1)]
+    monkeypatch.setattr(command, "training_pairs", lambda _, data, *rest: asked.append(data) or made)
+    assert trained(begun, "--texts-alone") == 0
+    assert asked == [None]
+    record = json.loads((begun[1] / "out/record.json").read_text(encoding="utf-8"))
+    assert record["pairs"] == {"edits": 300}
+    assert record["teacher"] == list(LOG_ODDS["mpnet"])
+    assert set(record["accuracy"]) == {"mnli", "intents", "natural"}  # they are measured on

@@ -32,12 +32,12 @@ JUDGED, NATURAL = 600, 300  # pairs of held-out intents; minimal pairs, and as m
 def pairs_for_choices(
     shared: Path | None, texts: Sequence[str], held: int, embed: Embed, seed: int
 ) -> list[DomainPair]:
-    """Pairs of domains with both labels, none of them trained on.
+    """Pairs of domains with both labels, of which the decision learns nothing.
 
     Args:
         shared: folder with data/ and corpora/; without it there are natural pairs of held texts, if any.
         texts: all of the pool.
-        held: first texts, which nothing was trained on.
+        held: first texts, of which the decision learns nothing.
         embed: texts → unit vectors.
         seed: of the training's pairs.
     """
@@ -72,8 +72,7 @@ def measure(
     """
     texts, places = distinct_texts([*(pair.texts for pair in pairs), *near[0]])
     states = token_states(matcher, tokenizer, texts)
-    labels = np.array([pair.label for pair in pairs])
-    domains = np.array([pair.domain for pair in pairs])
+    labels, domains = labels_of(pairs), domains_of(pairs)
     left, right = (np.stack([states[k].vector for k in side]) for side in places.T)
     record: dict[str, Any] = {}
     for name, scores in (
@@ -101,7 +100,8 @@ def fitted_settings(
 
     How a difference in length goes with sameness is a matter of how people write; domains made by rule have a
     habit of their own there. So labels of near pairs are drawn from what the teacher's cosine says of them.
-    Too few of them give no length shift, which `say` is told; without a domain the threshold stays theirs.
+    Too few of them give no length shift, which `say` is told. Where there are no `pairs`, the threshold is
+    that of near texts: pairs made by rule alone would put it far too high for texts as people write them.
     """
 
     def logits(given: Sequence[Pair]) -> np.ndarray:
@@ -112,7 +112,7 @@ def fitted_settings(
     labels = drawn_labels(slope * near[1] + offset)
     likely = LabelledPairs([*near[0]] * DRAWS, labels)
     both = np.tile(logits(near[0]), (DRAWS, 1))
-    if reason := too_few(*likely):
+    if reason := too_few(near[0], labels[: len(near[0])]):
         say(f"the matcher is not debiased by length: of near texts {reason}")
         settings = fit_settings(both, labels, offset=True)
     else:
@@ -122,8 +122,32 @@ def fitted_settings(
         return settings
     given = [pair.texts for pair in pairs]
     scores = probabilities(logits(given), settings, given)
-    truth, domains = np.array([pair.label for pair in pairs]), np.array([pair.domain for pair in pairs])
-    return replace(settings, threshold=equal_error(scores, truth, domains))
+    return replace(settings, threshold=equal_error(scores, labels_of(pairs), domains_of(pairs)))
+
+
+def accuracies(
+    decided: EmbeddingMatcher,
+    settings: MatcherSettings,
+    tokenizer: PairTokenizer,
+    pairs: Sequence[DomainPair],
+) -> dict[str, float]:
+    """Share of each domain's pairs that are decided rightly at the matcher's own threshold."""
+    given = [pair.texts for pair in pairs]
+    texts, places = distinct_texts(given)
+    found = head_logits(decided.head, token_states(decided, tokenizer, texts), *places.T)
+    scores = probabilities(np.stack([-found / 2, found / 2], 1), settings, given)
+    right, domains = (scores >= settings.threshold) == labels_of(pairs), domains_of(pairs)
+    return {name: round(float(right[domains == name].mean()), 4) for name in np.unique(domains).tolist()}
+
+
+def labels_of(pairs: Sequence[DomainPair]) -> np.ndarray:
+    """(N,), 0 or 1."""
+    return np.array([pair.label for pair in pairs])
+
+
+def domains_of(pairs: Sequence[DomainPair]) -> np.ndarray:
+    """(N,) names."""
+    return np.array([pair.domain for pair in pairs])
 
 
 def drawn_labels(log_odds: np.ndarray, draws: int = DRAWS) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Pairs for a test of fine differences: sentences that people wrote, each beside a copy changed by a rule.
 
-Minimal pairs differ in one fact, paraphrases in their words alone. The rules are others than those that
-`recipes.general_matchers.edits` trains by, and the sentences are not among the texts trained on where
-`--pool` says which these are.
+Minimal pairs differ in one fact, paraphrases in their words alone. The rules are others than those of
+training (`recipes.general_matchers.edits`, `training_rules`), and the sentences are not among the texts
+trained on where `--pool` says which these are.
 
     python -m recipes.general_matchers.decision.natural_pairs --out pairs.tsv --pool ~/mission/run/pool
     python -m recipes.general_matchers.decision.natural_pairs --out pairs.tsv --matcher artefacts/matcher-int8

@@ -1,15 +1,15 @@
 r"""Train the pair decision on a frozen trunk, of free labels and a teacher's vectors; measure it.
 
-    python -m recipes.general_matchers.decision.train --model RUN/trunk --out head \
-        --pool ~/mission/run/pool --mpnet FOLDER
+    python -m recipes.general_matchers.decision.train --model RUN/trunk --out RUN/decision \
+        --pool RUN/pool --mpnet FOLDER
 
 Labelled pairs are weighed so that length divergence says nothing of the label
 (`LengthPrior.rebalancing_weights`), and so that domains, and the labels of each, count alike. Near texts of
 the pool have a soft label, the logistic of a teacher's cosine whose slope and offset are fitted to labelled
 pairs, and count as much as all others: without them the order of pairs as people write them is lost. Choices
-are made on held-out intents, MNLI pairs kept back, natural pairs of another seed and near pairs of texts that
-nothing was trained on; thresholds are those of equal error. Of a user's own texts, without data sets, there
-are no labelled pairs but those that rules make of the texts.
+are made on held-out intents, MNLI pairs kept back, natural pairs of another seed and near pairs of texts of
+which the decision learns nothing; thresholds are those of equal error. Of a user's own texts there are no
+labelled pairs but those that rules make of the texts, and the threshold is that of near texts.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ from mobilebert_models import find_directory, load_pretrained, save_pretrained
 from mobilebert_models.networks.embedding_matcher import EmbeddingMatcher
 from mobilebert_models.networks.layers import encoder_of
 from mobilebert_models.networks.learned_decision import LearnedDecision
-from mobilebert_runtime.files import write_json
+from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from recipes.general_matchers.decision.measure import fitted_settings, measure, pairs_for_choices
+from recipes.general_matchers.decision.measure import accuracies, fitted_settings, measure, pairs_for_choices
 from recipes.general_matchers.decision.pairs import DomainPair, training_pairs
 from recipes.general_matchers.heads import TokenStates, distinct_texts, packed, token_states
 from recipes.general_matchers.near import neighbours
-from recipes.general_matchers.pool import Pool
-from recipes.general_matchers.teachers import Encode, load_mpnet, vectors
-from studies.common.script import console, run
+from recipes.general_matchers.pool import Pool, pool_files
+from recipes.general_matchers.teachers import Encode, check_mpnet, load_mpnet, vectors
+from studies.common.script import Force, Threads, console, run
 
 RATE, BATCH, DECAY = 1e-3, 64, 0.01
 FREE = 0.7  # share of the steps over which the ceiling of equal texts closes
+NOTED = 200  # steps between two lines
 FITTED = 300  # labelled pairs of a domain to which the teacher's logistic is fitted
 EDITED = 60_000  # texts at most of which rules make pairs
-HELD = 2048  # first texts of the pool, which no trunk is trained on
+HELD = 2048  # first texts of the pool, of which the decision learns nothing
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,9 @@ class DecisionConfig:
         trunk: model directory of a trunk, or of an embedding matcher whose trunk is used.
         out: the model directory to write.
         record: file of pairs, figures and settings; written last.
-        shared: folder with data/ and corpora/; without it all pairs are made of the pool's texts.
-        held: first texts of the pool, which the trunk was not trained on.
+        shared: folder with data/ and corpora/, to learn from and measure on; None: there is none.
+        texts_alone: learn from no data set, as from a user's own texts; `shared` is measured on.
+        held: first texts of the pool, of which the decision learns nothing.
         each: pairs of each kind of edit, at most.
         others: pairs of each other domain, at most.
         mined: near pairs with a soft label, at most.
@@ -95,6 +97,7 @@ class DecisionConfig:
     record: Path
     shared: Path | None
     held: int
+    texts_alone: bool = False
     each: int = 1500
     others: int = 3000
     mined: int = 40_000
@@ -114,18 +117,26 @@ def main(
     mined: Annotated[int, Option(min=1, help="Near pairs with a soft label.")] = 40_000,
     mined_texts: Annotated[int, Option(min=64, help="Texts that these are among.")] = 20_000,
     epochs: Annotated[int, Option(min=1, help="Passes over the pairs; more than one remembers them.")] = 1,
-    seed: Annotated[int, Option()] = 0,
-    threads: Annotated[int, Option(min=1)] = 1,
+    texts_alone: Annotated[
+        bool, Option("--texts-alone", help="Learn from the pool alone, as from texts of your own.")
+    ] = False,
+    seed: Annotated[int, Option(help="Of pairs, first weights and order.")] = 0,
+    threads: Threads = 1,
+    force: Force = False,
 ) -> None:
     """Train, write OUT/matcher, and record.json with figures of cosine, present and new decision."""
     torch.set_num_threads(threads)
+    refuse_finished(out / "matcher", force=force)
     folder = find_directory(model)
+    check_mpnet(mpnet)
+    pool_files(shared)
     config = DecisionConfig(
         trunk=folder,
         out=out / "matcher",
         record=out / "record.json",
         shared=shared,
         held=HELD,
+        texts_alone=texts_alone,
         each=each,
         others=others,
         mined=mined,
@@ -163,7 +174,7 @@ def write_decided(
     def embed(texts: Sequence[str]) -> np.ndarray:
         return np.stack([state.vector for state in token_states(matcher, tokenizer, texts)])
 
-    data = None if config.shared is None else config.shared / "data"
+    data = None if config.shared is None or config.texts_alone else config.shared / "data"
     labelled = training_pairs(pool.texts[held:][:EDITED], data, embed, config.each, config.others, seed)
     say(f"{len(labelled)} labelled pairs")
     rows = np.random.default_rng(seed).permutation(np.arange(held, pool.read))[: config.mined_texts]
@@ -175,17 +186,20 @@ def write_decided(
     head = LearnedDecision(matcher.config.hidden_size)
     head.know_questions(tokenizer.vocabulary())
     train_decision(head, states, examples, config.epochs, seed, say)
-    # Before it is measured, so that a fault there loses no training.
-    decided = EmbeddingMatcher(matcher.encoder, head).eval()
-    save_pretrained(decided, config.out, tokenizer_from=config.trunk, eight_bit=True)
-    write_packed_template(config.out / "tokenizer.json")
     development = pairs_for_choices(config.shared, pool.texts, held, embed, seed)
     record: dict[str, Any] = {"model": config.trunk.name, "pairs": Counter(p.domain for p in labelled)}
     record |= {"read": pool.read, "mined": len(soft[0]), "epochs": config.epochs, "teacher": [slope, offset]}
     near = mined_pairs(pool, np.arange(held), held, seed)
     record |= measure(matcher, head, tokenizer, development, near)
-    settings = fitted_settings(head, matcher, tokenizer, development, near, slope, offset, say)
-    settings.save(config.out)
+    chosen_by = development if data is not None else []
+    settings = fitted_settings(head, matcher, tokenizer, chosen_by, near, slope, offset, say)
+    decided = EmbeddingMatcher(matcher.encoder, head).eval()
+    if development:
+        record["accuracy"] = accuracies(decided, settings, tokenizer, development)
+    say(f"threshold {settings.threshold:.2f}; accuracy there {record.get('accuracy', 'not known')}")
+    config.record.unlink(missing_ok=True)
+    save_pretrained(decided, config.out, tokenizer_from=config.trunk, settings=settings, eight_bit=True)
+    write_packed_template(config.out / "tokenizer.json")
     write_json(config.record, record | {"settings": asdict(settings)})
     return record
 
@@ -322,6 +336,8 @@ def train_decision(
             optimiser.step()
             losses.append(loss.item())
             done += 1
+            if done % NOTED == 0:
+                say(f"step {done:,} of {epochs * count:,}: loss {np.mean(losses[-NOTED:]):.4f}")
         say(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}")
     head.leak = 0.0
     head.eval()
