@@ -185,6 +185,8 @@ def test_few_near_texts_give_no_length_shift_and_say_so():
     settings = fitted_settings(model.head, model, tokenizer, [], near, 2.0, 0.0, told.append)
     assert "is not debiased by length" in told[0]
     assert len(set(settings.length_shift["added"])) == 1
-    near = near[0] * 20, np.tile(near[1], 20)
-    fitted_settings(model.head, model, tokenizer, [], near, 2.0, 0.0, told.append)
+    many = texts(800, seed=1)
+    near = list(zip(many[:400], many[400:], strict=True)), np.linspace(-1, 1, 400)
+    settings = fitted_settings(model.head, model, tokenizer, [], near, 2.0, 0.0, told.append)
     assert len(told) == 1
+    assert settings.length_shift["quartiles"] != [0, 0, 0]

@@ -112,7 +112,7 @@ def fitted_settings(
     labels = drawn_labels(slope * near[1] + offset)
     likely = LabelledPairs([*near[0]] * DRAWS, labels)
     both = np.tile(logits(near[0]), (DRAWS, 1))
-    if reason := too_few(near[0], labels[: len(near[0])]):
+    if reason := too_few(*once_each(likely, len(near[0]))):
         say(f"the matcher is not debiased by length: of near texts {reason}")
         settings = fit_settings(both, labels, offset=True)
     else:
@@ -148,6 +148,13 @@ def labels_of(pairs: Sequence[DomainPair]) -> np.ndarray:
 def domains_of(pairs: Sequence[DomainPair]) -> np.ndarray:
     """(N,) names."""
     return np.array([pair.domain for pair in pairs])
+
+
+def once_each(drawn: LabelledPairs, count: int) -> LabelledPairs:
+    """Each of `count` pairs once with every label it was drawn with: a pair is one, however often drawn."""
+    which = np.stack([np.arange(len(drawn.labels)) % count, drawn.labels], 1)
+    _, kept = np.unique(which, axis=0, return_index=True)
+    return LabelledPairs([drawn.pairs[k] for k in kept], drawn.labels[kept])
 
 
 def drawn_labels(log_odds: np.ndarray, draws: int = DRAWS) -> np.ndarray:
