@@ -436,7 +436,7 @@ def _under_minilm() -> list[Row]:
                 theirs,
                 "contradicted" if order["verdict"] == "fails" else "in part",
                 shown.replace("+-", "−"),
-                "six layers, 13.3M parameters, 38,400 texts, three seeds; PD is the distillation of sentence vectors",
+                "six layers, 13.3M parameters, 600 updates, three seeds; PD is that of sentence vectors, and undoes what transfer gave",
                 "results/transfer/strategies-from-minilm.md",
                 UNDER_MINILM,
             )
