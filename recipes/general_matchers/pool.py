@@ -210,8 +210,9 @@ class Pool:
 
     def take(self, near: np.ndarray, wide: np.ndarray | None) -> None:
         """Take the vectors of all texts, (N, H) and (N, W), from where the teachers read them before."""
-        for values, given in ((self.near, near), (self.wide, near if wide is None else wide)):
-            values[:] = given
+        given = [(self.near, near)] if wide is None else [(self.near, near), (self.wide, wide)]
+        for values, found in given:
+            values[:] = found
             values.flush()
         self.read = len(self.texts)
         write_json(self.folder / READ, {"read": self.read})

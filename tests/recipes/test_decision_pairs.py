@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from torch.nn import functional as F
 
-from mobilebert_models import load_pretrained
 from mobilebert_runtime.errors import DataError
 from mobilebert_runtime.tokenizer import PairTokenizer
 from recipes.general_matchers.decision import natural_pairs as nat
 from recipes.general_matchers.decision import training_rules
-from recipes.general_matchers.decision.measure import drawn_labels, fitted_settings
+from recipes.general_matchers.decision.measure import drawn_labels, near_settings
 from recipes.general_matchers.decision.natural_pairs import DIFFERENT, SAME, natural_pairs
 from recipes.general_matchers.decision.pairs import DomainPair, misspelt
 from recipes.general_matchers.decision.thresholds import best_accuracy, by_domain, equal_error
@@ -25,7 +24,6 @@ from recipes.general_matchers.numerics import generator
 from recipes.general_matchers.pool import Pool, write_pool
 from recipes.general_matchers.teachers import LOG_ODDS
 from tests.helpers.letter_texts import by_words, texts
-from tests.helpers.small_matcher import embedding_model
 from tests.helpers.texts import MINILM
 
 
@@ -177,16 +175,13 @@ def test_a_pool_that_the_second_teacher_has_not_read_is_refused(tmp_path):
 
 def test_few_near_texts_give_no_length_shift_and_say_so():
     """Every pair's label is drawn several times, which makes no more pairs of them."""
-    model = load_pretrained(embedding_model())
-    tokenizer = PairTokenizer.load(embedding_model())
-    given = texts(60)
-    near = list(zip(given[:30], given[30:], strict=True)), np.linspace(-1, 1, 30)
-    told = []
-    settings = fitted_settings(model.head, model, tokenizer, [], near, 2.0, 0.0, told.append)
+    given, told = texts(60), []
+    near, odds = list(zip(given[:30], given[30:], strict=True)), 2 * np.linspace(-1, 1, 30)
+    settings = near_settings(near, odds, odds, told.append)
     assert "is not debiased by length" in told[0]
     assert len(set(settings.length_shift["added"])) == 1
-    many = texts(800, seed=1)
-    near = list(zip(many[:400], many[400:], strict=True)), np.linspace(-1, 1, 400)
-    settings = fitted_settings(model.head, model, tokenizer, [], near, 2.0, 0.0, told.append)
+    given = texts(800, seed=1)
+    near, odds = list(zip(given[:400], given[400:], strict=True)), 2 * np.linspace(-1, 1, 400)
+    settings = near_settings(near, odds, odds, told.append)
     assert len(told) == 1
     assert settings.length_shift["quartiles"] != [0, 0, 0]

@@ -64,80 +64,87 @@ def measure(
     tokenizer: PairTokenizer,
     pairs: Sequence[DomainPair],
     near: tuple[Sequence[Pair], np.ndarray],
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """AUC by domain of the vectors' cosine, the present decision and the new one; thresholds that travel.
 
     `accuracy`: of each domain at the equal-error threshold of the *other* domains, beside the best possible;
     `near`: Spearman's correlation with the teacher's cosines on near pairs.
+
+    Returns:
+        These figures, and the new decision's logits of N pairs, (N,), and of M near ones, (M,).
     """
     texts, places = distinct_texts([*(pair.texts for pair in pairs), *near[0]])
     states = token_states(matcher, tokenizer, texts)
     labels, domains = labels_of(pairs), domains_of(pairs)
     left, right = (np.stack([states[k].vector for k in side]) for side in places.T)
     record: dict[str, Any] = {}
+    learned = head_logits(head, states, *places.T)
     for name, scores in (
         ("cosine", (left * right).sum(1)),
         ("present", head_logits(matcher.head, states, *places.T)),
-        ("learned", head_logits(head, states, *places.T)),
+        ("learned", learned),
     ):
         record[name] = by_domain(scores[: len(pairs)], labels, domains)
         order = spearmanr(scores[len(pairs) :], near[1]).statistic
         record[name]["near"] = round(float(order), 4)
-    return record
+    return record, learned[: len(pairs)], learned[len(pairs) :]
 
 
-def fitted_settings(
-    head: PairDecision,
-    matcher: EmbeddingMatcher,
-    tokenizer: PairTokenizer,
-    pairs: Sequence[DomainPair],
-    near: tuple[Sequence[Pair], np.ndarray],
-    slope: float,
-    offset: float,
+def near_settings(
+    near: Sequence[Pair],
+    logits: np.ndarray,
+    log_odds: np.ndarray,
     say: Callable[[str], None] = lambda _: None,
 ) -> MatcherSettings:
-    """The length shift and temperature of near texts, and then the threshold of equal error over the domains.
+    """The length shift, temperature and threshold of near texts.
 
     How a difference in length goes with sameness is a matter of how people write; domains made by rule have a
     habit of their own there. So labels of near pairs are drawn from what the teacher's cosine says of them.
-    Too few of them give no length shift, which `say` is told. Where there are no `pairs`, the threshold is
-    that of near texts: pairs made by rule alone would put it far too high for texts as people write them.
+    Too few of them give no length shift, which `say` is told.
+
+    Args:
+        near: M pairs.
+        logits: (M,), the decision's.
+        log_odds: (M,), as the teacher's cosines give them.
+        say: called where there is no length shift.
     """
-
-    def logits(given: Sequence[Pair]) -> np.ndarray:
-        texts, places = distinct_texts(given)
-        found = head_logits(head, token_states(matcher, tokenizer, texts), *places.T)
-        return np.stack([-found / 2, found / 2], 1)
-
-    labels = drawn_labels(slope * near[1] + offset)
-    likely = LabelledPairs([*near[0]] * DRAWS, labels)
-    both = np.tile(logits(near[0]), (DRAWS, 1))
-    if reason := too_few(*once_each(likely, len(near[0]))):
+    labels = drawn_labels(log_odds)
+    likely = LabelledPairs([*near] * DRAWS, labels)
+    both = np.tile(two_classes(logits), (DRAWS, 1))
+    if reason := too_few(*once_each(likely, len(near))):
         say(f"the matcher is not debiased by length: of near texts {reason}")
         settings = fit_settings(both, labels, offset=True)
     else:
         prior = LengthPrior.fit(*likely)
         settings = fit_debiased_settings(both, likely, prior, offset=True, equal_recall=True)
-    if not pairs:
-        return settings
-    given = [pair.texts for pair in pairs]
-    scores = probabilities(logits(given), settings, given)
+    return settings
+
+
+def across_domains(
+    settings: MatcherSettings, pairs: Sequence[DomainPair], logits: np.ndarray
+) -> MatcherSettings:
+    """The same settings with the threshold of equal error over the domains of N pairs, logits (N,)."""
+    scores = scores_of(pairs, logits, settings)
     return replace(settings, threshold=equal_error(scores, labels_of(pairs), domains_of(pairs)))
 
 
 def accuracies(
-    decided: EmbeddingMatcher,
-    settings: MatcherSettings,
-    tokenizer: PairTokenizer,
-    pairs: Sequence[DomainPair],
+    pairs: Sequence[DomainPair], logits: np.ndarray, settings: MatcherSettings
 ) -> dict[str, float]:
-    """Share of each domain's pairs that are decided rightly at the matcher's own threshold."""
-    given = [pair.texts for pair in pairs]
-    texts, places = distinct_texts(given)
-    found = head_logits(decided.head, token_states(decided, tokenizer, texts), *places.T)
-    scores = probabilities(np.stack([-found / 2, found / 2], 1), settings, given)
+    """Share of each domain's pairs, logits (N,), that are decided rightly at the matcher's own threshold."""
+    scores = scores_of(pairs, logits, settings)
     right, domains = (scores >= settings.threshold) == labels_of(pairs), domains_of(pairs)
     return {name: round(float(right[domains == name].mean()), 4) for name in np.unique(domains).tolist()}
+
+
+def scores_of(pairs: Sequence[DomainPair], logits: np.ndarray, settings: MatcherSettings) -> np.ndarray:
+    """Probabilities (N,) of N pairs by their logits (N,)."""
+    return probabilities(two_classes(logits), settings, [pair.texts for pair in pairs])
+
+
+def two_classes(logits: np.ndarray) -> np.ndarray:
+    """(N,) logits of "same" as (N, 2) of different and same, as an embedding matcher gives them."""
+    return np.stack([-logits / 2, logits / 2], 1)
 
 
 def labels_of(pairs: Sequence[DomainPair]) -> np.ndarray:

@@ -35,7 +35,13 @@ from mobilebert_models.networks.layers import encoder_of
 from mobilebert_models.networks.learned_decision import LearnedDecision
 from mobilebert_runtime.files import refuse_finished, write_json
 from mobilebert_runtime.tokenizer import Pair, PairTokenizer
-from recipes.general_matchers.decision.measure import accuracies, fitted_settings, measure, pairs_for_choices
+from recipes.general_matchers.decision.measure import (
+    accuracies,
+    across_domains,
+    measure,
+    near_settings,
+    pairs_for_choices,
+)
 from recipes.general_matchers.decision.pairs import DomainPair, training_pairs
 from recipes.general_matchers.heads import TokenStates, distinct_texts, packed, token_states
 from recipes.general_matchers.near import neighbours
@@ -190,12 +196,14 @@ def write_decided(
     record: dict[str, Any] = {"model": config.trunk.name, "pairs": Counter(p.domain for p in labelled)}
     record |= {"read": pool.read, "mined": len(soft[0]), "epochs": config.epochs, "teacher": [slope, offset]}
     near = mined_pairs(pool, np.arange(held), held, seed)
-    record |= measure(matcher, head, tokenizer, development, near)
-    chosen_by = development if data is not None else []
-    settings = fitted_settings(head, matcher, tokenizer, chosen_by, near, slope, offset, say)
-    decided = EmbeddingMatcher(matcher.encoder, head).eval()
+    figures, logits, near_logits = measure(matcher, head, tokenizer, development, near)
+    settings = near_settings(near[0], near_logits, slope * near[1] + offset, say)
+    if data is not None:  # by pairs that rules made alone it would be far too high for texts as people write
+        settings = across_domains(settings, development, logits)
+    record |= figures
     if development:
-        record["accuracy"] = accuracies(decided, settings, tokenizer, development)
+        record["accuracy"] = accuracies(development, logits, settings)
+    decided = EmbeddingMatcher(matcher.encoder, head).eval()
     say(f"threshold {settings.threshold:.2f}; accuracy there {record.get('accuracy', 'not known')}")
     config.record.unlink(missing_ok=True)
     save_pretrained(decided, config.out, tokenizer_from=config.trunk, settings=settings, eight_bit=True)
