@@ -9,7 +9,7 @@ import numpy as np
 
 from studies.common.plots import panels, save
 from studies.common.records import Json
-from studies.common.verdicts import verdict
+from studies.common.verdicts import paired
 
 # Table 6: better first.
 ORDERS = (("two-stage", "no-pretraining"), ("two-stage", "no-task-kd"))
@@ -34,13 +34,12 @@ def summarise(records: Sequence[Json]) -> Json:
     orders = []
     for data, form in sorted({(r["data"], r["form"]) for r in rows}):
         for better, worse in ORDERS:
-            first_runs, second_runs = (found.get((data, f"{form}.{s}"), {}) for s in (better, worse))
-            if seeds := sorted(first_runs.keys() & second_runs.keys()):
-                gains = [
-                    first_runs[s]["test"]["accuracy"] - second_runs[s]["test"]["accuracy"] for s in seeds
-                ]
-                step = {"data": data, "form": form, "better": better, "worse": worse, "seeds": seeds}
-                orders.append(step | verdict(gains))
+            first_runs, second_runs = (
+                {s: run["test"]["accuracy"] for s, run in found.get((data, f"{form}.{schedule}"), {}).items()}
+                for schedule in (better, worse)
+            )
+            if lead := paired(first_runs, second_runs):
+                orders.append({"data": data, "form": form, "better": better, "worse": worse} | lead)
     return {"rows": rows, "orders": orders}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from studies.common.markdown import table, with_interval
 from studies.common.plots import panels, save
 from studies.common.records import Json
-from studies.common.verdicts import verdict
+from studies.common.verdicts import paired, verdict
 
 ALBERT = "ALBERT Table 5"
 WIDTHS, SHARING, BOTH = "ALBERT Table 3", "ALBERT Table 4", "ALBERT Tables 3 and 4"
@@ -131,13 +131,13 @@ def summarise(records: Sequence[Json]) -> Json:
     }
     orders = []
     for paper_table, better, worse in ORDERS:
-        first, second = by_cell.get(better, {}), by_cell.get(worse, {})
-        if seeds := sorted(first.keys() & second.keys()):
-            # Positive: the better one has the lower loss.
-            gains = [second[s]["mlm_loss"] - first[s]["mlm_loss"] for s in seeds]
-            orders.append(
-                {"table": paper_table, "better": better, "worse": worse, "seeds": seeds} | verdict(gains)
-            )
+        # Positive: the better one has the lower loss.
+        first, second = (
+            {seed: -run["mlm_loss"] for seed, run in by_cell.get(cell, {}).items()}
+            for cell in (better, worse)
+        )
+        if lead := paired(first, second):
+            orders.append({"table": paper_table, "better": better, "worse": worse} | lead)
     return {"means": means, "orders": orders, "pairs": _cross(by_cell)}
 
 

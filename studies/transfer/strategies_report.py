@@ -13,7 +13,7 @@ from mobilebert_training.distillation.losses import LAYER_TRANSFER, Weights
 from mobilebert_training.pretraining.strategies import Phase, Strategy
 from studies.common.markdown import NONE, table, with_interval
 from studies.common.records import Json
-from studies.common.verdicts import verdict
+from studies.common.verdicts import paired
 
 FEATURE_MAPS = replace(LAYER_TRANSFER, attention=0.0)
 _VECTORS = Phase("vectors", "pretraining", Weights(vectors=1.0))
@@ -72,14 +72,12 @@ def summarise(records: Sequence[Json]) -> Json:
         means[cell]["seeds"] = sorted(by_cell[cell])
     orders = []
     for (paper_table, better, worse), figure in product(ORDERS, FIGURES):
-        first, second = by_cell.get(better, {}), by_cell.get(worse, {})
-        seeds = [
-            s for s in sorted(first.keys() & second.keys()) if figure in first[s] and figure in second[s]
-        ]
-        if seeds:
-            gains = [first[s][figure] - second[s][figure] for s in seeds]
-            known = {"table": paper_table, "better": better, "worse": worse, "figure": figure, "seeds": seeds}
-            orders.append(known | verdict(gains))
+        first, second = (
+            {seed: run[figure] for seed, run in by_cell.get(cell, {}).items() if figure in run}
+            for cell in (better, worse)
+        )
+        if lead := paired(first, second):
+            orders.append({"table": paper_table, "better": better, "worse": worse, "figure": figure} | lead)
     return {"means": means, "orders": orders}
 
 
