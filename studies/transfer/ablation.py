@@ -4,8 +4,8 @@
         --out results/transfer
 
 MobileBERT Table 8 (strategies) and Table 9 (objectives), both without the operational optimisations; ALBERT
-Table 3 (width of the embeddings), Table 4 (what the layers share) and Table 5 (next sentence against sentence
-order). Every run of a table has the same budget of updates, the same batches and, seed by seed, the same
+Table 3 (width of the embeddings), Table 4 (what the layers share), Table 5 (next sentence against sentence
+order), Table 8 (dropout), Tables 11 and 12 (depth and width). Every run of a table has the same budget of updates, the same batches and, seed by seed, the same
 initial layers where their shapes agree.
 
 A run's network stays in RUNS/NAME/model, to be fine-tuned.
@@ -145,9 +145,19 @@ def _config(chosen: Scale, name: str, corpus: Corpus) -> EncoderConfig:
     row = ROWS[name]
     config = chosen.student
     if row.of_albert:
-        config = replace(chosen.albert, layer_sharing=row.sharing)
+        albert = chosen.albert
+        config = replace(
+            albert,
+            layer_sharing=row.sharing,
+            num_hidden_layers=max(1, round(row.depth * albert.num_hidden_layers)),
+            hidden_size=row.width * albert.hidden_size,
+            intermediate_size=row.width * albert.intermediate_size,
+            num_attention_heads=row.width * albert.num_attention_heads,
+            hidden_dropout_prob=row.dropout,
+            attention_probs_dropout_prob=row.dropout,
+        )
         if row.embedding is not None:
-            config = replace(config, embedding_size=int(row.embedding * config.hidden_size))
+            config = replace(config, embedding_size=int(row.embedding * albert.hidden_size))
     return _fitted(config, corpus)
 
 

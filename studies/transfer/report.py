@@ -15,6 +15,7 @@ from studies.common.verdicts import paired, verdict
 
 ALBERT = "ALBERT Table 5"
 WIDTHS, SHARING, BOTH = "ALBERT Table 3", "ALBERT Table 4", "ALBERT Tables 3 and 4"
+DROPOUT, DEPTH, WIDTH, SMOOTHNESS = "ALBERT Table 8", "ALBERT Table 11", "ALBERT Table 12", "ALBERT Figure 1"
 
 
 class Row(NamedTuple):
@@ -25,7 +26,10 @@ class Row(NamedTuple):
     strategy: str
     pairs: str  # next sentence or sentence order
     sharing: str = "all"  # of an ALBERT: what its layers share
-    embedding: float | None = None  # of an ALBERT: E as a share of H; None: as the scale has it
+    embedding: float | None = None  # of an ALBERT: E as a share of the scale's H; None: as the scale has it
+    depth: float = 1  # of an ALBERT: its layers as a share of the scale's
+    width: int = 1  # of an ALBERT: its H by the scale's
+    dropout: float = 0.0  # of an ALBERT
 
     @property
     def of_albert(self) -> bool:
@@ -50,6 +54,13 @@ ROWS: dict[str, Row] = {
     "albert-eighth": Row("all shared, E = H / 8", WIDTHS, "bare", "sop", "all", 1 / 8),
     "albert-half": Row("all shared, E = H / 2", WIDTHS, "bare", "sop", "all", 1 / 2),
     "albert-whole": Row("all shared, E = H", WIDTHS, "bare", "sop", "all", 1),
+    "albert-dropout": Row("the same, dropout .1", DROPOUT, "bare", "sop", "all", 1 / 4, dropout=0.1),
+    "albert-depth-third": Row("a third of the layers", DEPTH, "bare", "sop", "all", 1 / 4, depth=1 / 3),
+    "albert-depth-2": Row("twice the layers", DEPTH, "bare", "sop", "all", 1 / 4, depth=2),
+    "albert-depth-4": Row("four times the layers", DEPTH, "bare", "sop", "all", 1 / 4, depth=4),
+    "albert-depth-4-none": Row("the same, nothing shared", SMOOTHNESS, "bare", "sop", "none", 1 / 4, depth=4),
+    "albert-width-2": Row("twice as wide, E the same", WIDTH, "bare", "sop", "all", 1 / 4, width=2),
+    "albert-width-4": Row("four times as wide, E the same", WIDTH, "bare", "sop", "all", 1 / 4, width=4),
 }
 
 # Better first, by loss at masked tokens; pkt is the row "+ PD + FMT + AT".
@@ -66,6 +77,12 @@ ORDERS: tuple[tuple[str, str, str], ...] = (
     (SHARING, "albert-attention", "albert-none"),
     (SHARING, "albert-none", "albert-ffn"),
     (SHARING, "albert-ffn", "albert-all"),
+    (DROPOUT, "albert-all", "albert-dropout"),
+    (DEPTH, "albert-all", "albert-depth-third"),
+    (DEPTH, "albert-depth-2", "albert-all"),
+    (DEPTH, "albert-depth-4", "albert-depth-2"),
+    (WIDTH, "albert-width-2", "albert-all"),
+    (WIDTH, "albert-width-4", "albert-width-2"),
 )
 
 

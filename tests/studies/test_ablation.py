@@ -1,6 +1,7 @@
 """Promise of the ablation: the runs of a table have one budget, and their order is said as it is."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,8 @@ from mobilebert_training.pretraining.corpus import Packing, build
 from mobilebert_training.pretraining.strategies import stages, strategy
 from mobilebert_training.training_config import ResumeError
 from studies.common import script
-from studies.transfer.ablation import _plan, _teacher, budget, main, run_ablation
-from studies.transfer.report import ALBERT, BOTH, ROWS, SHARING, WIDTHS, mlm_curve, page, summarise
+from studies.transfer.ablation import _config, _plan, _teacher, budget, main, run_ablation
+from studies.transfer.report import ALBERT, ROWS, mlm_curve, page, summarise
 from studies.transfer.scales import SCALES, scale
 from tests.helpers.texts import MINILM
 from tests.helpers.texts import documents as text
@@ -60,7 +61,8 @@ def test_a_teacher_of_another_corpus_is_refused(tmp_path, corpus):
 def test_runs_of_a_table_have_one_budget_and_differ_in_their_row_only():
     for name, chosen in SCALES.items():
         mobilebert = {"Table 8", "Table 9", "Tables 8 and 9"}
-        for tables in (mobilebert, {ALBERT}, {WIDTHS, SHARING, BOTH}):
+        others = {row.table for row in ROWS.values()} - mobilebert - {ALBERT}
+        for tables in (mobilebert, {ALBERT}, others):
             plans = {c: _plan(chosen, c, 3) for c, row in ROWS.items() if row.table in tables}
             layers = chosen.student.num_hidden_layers
             totals = {
@@ -70,6 +72,22 @@ def test_runs_of_a_table_have_one_budget_and_differ_in_their_row_only():
             assert len(totals) == 1, name
             assert len({p.engine for p in plans.values()}) == 1
             assert len({(p.examples.masking, p.examples.seed) for p in plans.values()}) == 1
+
+
+def test_a_row_changes_an_albert_in_its_column_alone(corpus):
+    base = _config(SCALES["small"], "albert-all", corpus)
+    assert (base.num_hidden_layers, base.hidden_size, base.embedding_size) == (3, 64, 16)
+    changes = {
+        "albert-none": {"layer_sharing": "none"},
+        "albert-whole": {"embedding_size": 64},
+        "albert-dropout": {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1},
+        "albert-depth-third": {"num_hidden_layers": 1},
+        "albert-depth-4": {"num_hidden_layers": 12},
+        "albert-depth-4-none": {"num_hidden_layers": 12, "layer_sharing": "none"},
+        "albert-width-4": {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 16},
+    }
+    for name, changed in changes.items():
+        assert _config(SCALES["small"], name, corpus) == replace(base, **changed), name
 
 
 def test_scales_keep_mobileberts_proportions():
