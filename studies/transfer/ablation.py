@@ -5,8 +5,8 @@
 
 MobileBERT Table 8 (strategies) and Table 9 (objectives), both without the operational optimisations; ALBERT
 Table 3 (width of the embeddings), Table 4 (what the layers share), Table 5 (next sentence against sentence
-order), Table 8 (dropout), Tables 11 and 12 (depth and width). Every run of a table has the same budget of updates, the same batches and, seed by seed, the same
-initial layers where their shapes agree.
+order), Table 8 (dropout), Tables 11 and 12 (depth and width). Every run of a table has the same budget of
+updates, the same batches and, seed by seed, the same initial layers where their shapes agree.
 
 A run's network stays in RUNS/NAME/model, to be fine-tuned.
 """
