@@ -1,8 +1,9 @@
 """The networks of the papers' latency tables as model files: random weights, through our own exporter.
 
-Latency does not depend on the weights' values, and a network of random weights has no decisions that a
-quantised file could be verified against. So these are external models, not artefacts:
-the same writer, the same recipes and the same calibration text, no verification, nothing to ship.
+Latency does not depend on the weights' values (`studies.latency.trained_weights` measures it), and a network
+of random weights has no decisions that a quantised file could be verified against. So these are external
+models, not artefacts: the same writer, the same recipes and the same calibration text, no verification,
+nothing to ship.
 """
 
 import json
@@ -10,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,31 +47,40 @@ def table_configs() -> dict[str, Any]:
 
 def export_table(table: PaperTable, cache: Path, console: Terminal) -> list[Path]:
     """Folders of a table's models, NAME-none and NAME-int8; those that lie in `cache` already stay."""
+    from mobilebert_models import build
+
     configs = table_configs()
     for row in table.rows:
-        _export_network(configs[row.name], row.name, cache, console)
+        export_network(partial(build, configs[row.name], seed=0), row.name, cache, console)
     return [cache / name for name in artefact_names(table)]
 
 
-def _export_network(config: Any, name: str, cache: Path, console: Terminal) -> None:
-    """Convert one network and quantise the converted file, each unless it is there."""
+def export_network(network: Callable[[], Any], name: str, cache: Path, console: Terminal) -> list[Path]:
+    """Convert one network and quantise the converted file, each unless it is there.
+
+    Args:
+        network: makes it, a pair classifier.
+        name: the folders are CACHE/NAME-none and CACHE/NAME-int8.
+        cache: where they are, or are made.
+        console: shows the steps.
+    """
     from mobilebert_export.pipeline.targets import Target
-    from mobilebert_models import build
     from mobilebert_quantize.algebra import simplify
     from mobilebert_quantize.recipes import find_recipe
 
     target, none = Target(TARGET), find_recipe(TARGET, "none")
     plain, quantised = (cache / f"{name}-{quant}" for quant in QUANTS)
     if not (plain / EXTERNAL_MODEL_FILE).is_file():
-        with step(console, f"Convert {name}, random weights"), silenced():
+        with step(console, f"Convert {name}"), silenced():
             # As `mobilebert export` does; equalised ranges change no operator, so the int8 file goes without.
-            network, lengths = simplify(build(config, seed=0)).network, (Bucket(SEQ_LEN, f"seq_{SEQ_LEN}"),)
+            simple, lengths = simplify(network()).network, (Bucket(SEQ_LEN, f"seq_{SEQ_LEN}"),)
             names = (OUTPUT_NAME,)
-            _complete(plain, "none", lambda path: target.write_float(network, path, lengths, names, none))
+            _complete(plain, "none", lambda path: target.write_float(simple, path, lengths, names, none))
     if not (quantised / EXTERNAL_MODEL_FILE).is_file():
         with step(console, f"Quantise {name}"), silenced():
             source, recipe, text = plain / MODEL_FILES[TARGET], find_recipe(TARGET, QUANTS[1]), _calibration()
             _complete(quantised, QUANTS[1], lambda path: target.quantise(source, path, recipe, text))
+    return [plain, quantised]
 
 
 def _calibration() -> dict[str, NDArray[np.int32]]:

@@ -87,7 +87,7 @@ def ratios(run: Comparison, table: PaperTable) -> list[dict[str, Any]]:
     found = []
     for row in table.rows:
         published = row.published_ms and published_base and row.published_ms / published_base
-        here = {quant: _ratio(run, f"{table.base}-{quant}", f"{row.name}-{quant}") for quant in QUANTS}
+        here = {quant: time_ratio(run, f"{table.base}-{quant}", f"{row.name}-{quant}") for quant in QUANTS}
         found.append(
             {"label": row.label, "published_ms": row.published_ms, "published": published, "here": here}
         )
@@ -150,7 +150,8 @@ def plot(rows: list[dict[str, Any]], title: str, path: Path) -> None:
     save(figure, path)
 
 
-def _ratio(run: Comparison, base: str, candidate: str) -> dict[str, Any]:
+def time_ratio(run: Comparison, base: str, candidate: str) -> dict[str, Any]:
+    """A candidate's time over another's: `ratio`, its 98% `interval` as in `ratios`, and `median_ms`."""
     before, after = run.medians(base), run.medians(candidate)
     low, high = statistics.ratio_interval(before, after)
     known = candidate != base and np.isfinite(high)

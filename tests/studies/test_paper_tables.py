@@ -10,9 +10,9 @@ import pytest
 from android_bench.measuring.external_model import ExternalModel, describe, open_model
 from android_bench.measuring.latency import BenchError, encode
 from mobilebert_export.console import progress_console
-from mobilebert_models import EncoderConfig, inventory
+from mobilebert_models import EncoderConfig, build, inventory, save_pretrained
 from studies.common import script
-from studies.latency import paper_models
+from studies.latency import paper_models, trained_weights
 from studies.latency import paper_tables as paper
 from studies.latency.paper_table import main
 from tests.helpers.tiny_artefacts import SEQ_LEN, onnx_model, write_artefact
@@ -114,3 +114,34 @@ def test_a_network_is_exported_once_in_float_and_int8(tmp_path, monkeypatch):
     before = [(folder / "model.tflite").stat().st_mtime_ns for folder in folders]
     paper_models.export_table(table, tmp_path / "cache", progress_console())
     assert [(folder / "model.tflite").stat().st_mtime_ns for folder in folders] == before
+
+
+def test_trained_weights_are_measured_beside_random_ones(tmp_path, capsys):
+    pytest.importorskip("litert_torch")
+    tiny = EncoderConfig(
+        model_type="bert",
+        vocab_size=30522,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    save_pretrained(build(tiny, seed=5), tmp_path / "model")
+    out = tmp_path / "weights"
+    request = [str(tmp_path / "model"), "--out", str(out), "--cache", str(tmp_path / "cache")]
+    with pytest.raises(SystemExit) as done:
+        script.run(trained_weights.main, [*request, "--sessions", "1", "--seconds", "0", "--retries", "0"])
+    assert done.value.code == 0
+    data = json.loads(out.with_suffix(".json").read_text())
+    for quant in ("none", "int8"):
+        medians = [
+            data["summary"][f"{name}-{quant}"]["median_of_sessions_ms"] for name in ("random", "trained")
+        ]
+        assert data["trained_over_random"][quant]["ratio"] == pytest.approx(medians[1] / medians[0])
+    assert "trained / random" in out.with_suffix(".md").read_text()
+    # The two files hold other weights.
+    random, trained = (tmp_path / "cache" / f"{name}-none/model.tflite" for name in ("random", "trained"))
+    assert random.read_bytes() != trained.read_bytes()
+    with pytest.raises(SystemExit) as refused:
+        script.run(trained_weights.main, request)
+    assert refused.value.code == 2
