@@ -19,7 +19,7 @@ web: $(WEB_READY) ## the npm package into web/dist, the site's files into mobile
 
 web-test: web $(READY_DEV) $(FASTEMBED) $(ARTEFACT)/io.json $(WEB_ONNX)/io.json ## the package and the site, in Node and Chromium
 	MOBILEBERT_WEB=1 MOBILEBERT_TFLITE=$(ARTEFACT) MOBILEBERT_ONNX=$(WEB_ONNX) \
-		FASTEMBED_PYTHON=$(FASTEMBED_VENV)/bin/python OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/web \
+		FASTEMBED_PYTHON=$(FASTEMBED_VENV)/bin/python OMP_NUM_THREADS=1 $(BIN)/python -m pytest -s tests/web \
 		tests/android_bench/test_web_result.py tests/mobilebert_export/test_transformers_layout.py
 
 $(WEB_READY): web/package-lock.json web/package.json

@@ -1,9 +1,9 @@
 """The networks of the papers' latency tables as model files: random weights, through our own exporter.
 
-Latency does not depend on the weights' values (`studies.latency.trained_weights` measures it), and a network
-of random weights has no decisions that a quantised file could be verified against. So these are external
-models, not artefacts: the same writer, the same recipes and the same calibration text, no verification,
-nothing to ship.
+Latency does not depend on the values of weights and biases (`studies.latency.trained_weights` measures it),
+and a network of random weights has no decisions that a quantised file could be verified against. So these are
+external models, not artefacts: the same writer, the same recipes and the same calibration text, no
+verification, nothing to ship.
 """
 
 import json
@@ -47,12 +47,29 @@ def table_configs() -> dict[str, Any]:
 
 def export_table(table: PaperTable, cache: Path, console: Terminal) -> list[Path]:
     """Folders of a table's models, NAME-none and NAME-int8; those that lie in `cache` already stay."""
-    from mobilebert_models import build
-
     configs = table_configs()
     for row in table.rows:
-        export_network(partial(build, configs[row.name], seed=0), row.name, cache, console)
+        export_network(partial(random_network, configs[row.name]), row.name, cache, console)
     return [cache / name for name in artefact_names(table)]
+
+
+def random_network(config: Any) -> Any:
+    """A pair classifier with random weights, biases and norms.
+
+    A fresh network's biases are zero. The converter leaves such a bias out and writes a product that several
+    others read once for each of them, so that MobileBERT-tiny would multiply by every input bottleneck twice.
+    """
+    import torch
+
+    from mobilebert_models import build
+
+    network = build(config, seed=0)
+    draw = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.02 * torch.randn(parameter.shape, generator=draw))
+    return network
 
 
 def export_network(network: Callable[[], Any], name: str, cache: Path, console: Terminal) -> list[Path]:

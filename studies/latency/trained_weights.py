@@ -7,6 +7,7 @@ The latency tables of the papers are measured with random weights (`studies.late
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,11 +19,11 @@ from android_bench.measuring.latency_record import Record
 from android_bench.measuring.latency_report import bench_markdown, check_free, plot, write_files
 from android_bench.measuring.progress import session_progress
 from mobilebert_export.console import progress_console
-from mobilebert_models import EncoderConfig, build, load_pretrained
+from mobilebert_models import EncoderConfig, load_pretrained
 from mobilebert_models.networks.heads import PairClassifier
 from studies.common.markdown import table, with_interval
 from studies.common.script import Force, console, run
-from studies.latency.paper_models import export_network
+from studies.latency.paper_models import export_network, random_network
 from studies.latency.paper_tables import QUANTS, SEQ_LEN, time_ratio
 
 TRAINED, RANDOM = "trained", "random"
@@ -43,11 +44,10 @@ def main(
     trained = load_pretrained(model)
     if not isinstance(trained, PairClassifier):
         raise BadParameter(f"{model}: not a pair classifier", param_hint="MODEL")
-    networks = {RANDOM: lambda: build(trained.config, seed=0), TRAINED: lambda: trained}
+    random, terminal = partial(random_network, trained.config), progress_console()
     folders = [
-        folder
-        for name, network in networks.items()
-        for folder in export_network(network, name, cache, progress_console())
+        *export_network(random, RANDOM, cache, terminal),
+        *export_network(lambda: trained, TRAINED, cache, terminal),
     ]
     candidates = name_candidates([str(folder) for folder in folders], threads)
     with session_progress() as begin:

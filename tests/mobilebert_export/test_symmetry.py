@@ -53,14 +53,15 @@ def test_an_onnx_embedding_matcher_scores_both_orders_alike_without_being_asked(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("model", ["matcher-open-m", "matcher-open-s"])
 @pytest.mark.parametrize("target", ["tflite", "onnx"])
-def test_two_thousand_real_pairs_have_one_score_in_both_orders(target, shared_data, tmp_path):
+def test_two_thousand_real_pairs_have_one_score_in_both_orders(target, model, shared_data, tmp_path):
     pairs = read_text_pairs(shared_data / "data" / "qqp" / "test.tsv")[:2000]
-    export(ExportRequest(tmp_path / target, "matcher-open-s", target=target, measure=False))
+    export(ExportRequest(tmp_path / target, model, target=target, measure=False))
     matcher = Matcher.load(tmp_path / target)
     forward, backward = matcher.score(pairs), matcher.score([(b, a) for a, b in pairs])
     moved = np.abs(forward - backward)
-    print(f"{target}: 2,000 pairs in both orders, largest difference {moved.max():.1e}")
+    print(f"{model}, {target}: 2,000 pairs in both orders, largest difference {moved.max():.1e}")
     assert moved.max() <= 1e-5
     threshold = matcher.card.threshold
     assert not ((forward >= threshold) != (backward >= threshold)).any()

@@ -1,7 +1,9 @@
 """Paper mode: the printed tables' networks, exported once, and ratios that are what the medians say."""
 
 import json
+import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from android_bench.measuring.latency import BenchError, encode
 from mobilebert_export.console import progress_console
 from mobilebert_models import EncoderConfig, build, inventory, save_pretrained
 from studies.common import script
-from studies.latency import paper_models, trained_weights
+from studies.latency import paper_models, trained_weights, without_xnnpack
 from studies.latency import paper_tables as paper
 from studies.latency.paper_table import main
 from tests.helpers.tiny_artefacts import SEQ_LEN, onnx_model, write_artefact
@@ -126,7 +128,10 @@ def test_trained_weights_are_measured_beside_random_ones(tmp_path, capsys):
         num_attention_heads=2,
         intermediate_size=32,
     )
-    save_pretrained(build(tiny, seed=5), tmp_path / "model")
+    trained = build(tiny, seed=5)
+    for parameter in trained.parameters():
+        parameter.data.add_(0.01)  # no bias of a trained network is zero
+    save_pretrained(trained, tmp_path / "model")
     out = tmp_path / "weights"
     request = [str(tmp_path / "model"), "--out", str(out), "--cache", str(tmp_path / "cache")]
     with pytest.raises(SystemExit) as done:
@@ -139,9 +144,41 @@ def test_trained_weights_are_measured_beside_random_ones(tmp_path, capsys):
         ]
         assert data["trained_over_random"][quant]["ratio"] == pytest.approx(medians[1] / medians[0])
     assert "trained / random" in out.with_suffix(".md").read_text()
+    assert data["facts"]["random-none"]["operators"] == data["facts"]["trained-none"]["operators"]
     # The two files hold other weights.
     random, trained = (tmp_path / "cache" / f"{name}-none/model.tflite" for name in ("random", "trained"))
     assert random.read_bytes() != trained.read_bytes()
     with pytest.raises(SystemExit) as refused:
         script.run(trained_weights.main, request)
     assert refused.value.code == 2
+
+
+def test_kernels_are_timed_in_turns_and_compared_with_the_last_row(tmp_path):
+    pytest.importorskip("litert_torch")
+    console = progress_console()
+    tiny = EncoderConfig(
+        model_type="bert",
+        vocab_size=30522,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    cache = tmp_path / "cache"
+    deep = replace(tiny, num_hidden_layers=8)
+    paper_models.export_network(partial(build, deep, seed=0), "layernorm-gelu", cache, console)
+    paper_models.export_network(partial(build, tiny, seed=0), "mobilebert", cache, console)
+    for same in ("layernorm-relu", "nonorm-gelu"):
+        shutil.copytree(cache / "mobilebert-none", cache / f"{same}-none")
+    out = tmp_path / "kernels"
+    with pytest.raises(SystemExit) as done:
+        script.run(without_xnnpack.main, [str(cache), "--out", str(out), "--rounds", "5"])
+    assert done.value.code == 0
+    data = json.loads(out.with_suffix(".json").read_text())
+    assert {(kernels, name) for kernels, name, _ in data["ms"]} == {
+        (kernels, row.name) for kernels in ("XNNPACK", "TFLite's own") for row in paper.TABLES["7"].rows
+    }
+    for found in data["ratios"].values():
+        assert found["NoNorm & ReLU"]["ratio"] == 1
+        assert found["LayerNorm & GELU"]["ratio"] > 1  # eight layers beside one
+    assert "| LayerNorm & GELU |" in out.with_suffix(".md").read_text()
