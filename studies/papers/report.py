@@ -27,8 +27,8 @@ HEAD = (
 INTRODUCTION = """# The four papers, row by row
 
 `python -m studies.papers.report --force` writes this page from the records. *Remade*: the claim holds here, by proof or at a scale that
-can tell. *In part*: at a smaller scale, on other data, or some of it. *Contradicted*: our measurement says otherwise. *Not*: nothing was
-measured, and why. Evidence is a record, with the command that remakes it below the table, or the test that proves the row.
+can tell. *In part*: at a smaller scale, on other data, or some of it. *Contradicted*: our measurement says otherwise. *Undecided*: it was
+measured, and the difference is smaller than the data at hand can tell. *Not*: nothing was measured, and why. Evidence is a record, with the command that remakes it below the table, or the test that proves the row.
 """
 
 

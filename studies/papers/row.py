@@ -10,8 +10,9 @@ from studies.common.records import read_json
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 # remade: the claim holds here, at the paper's scale or by proof; in part: at a smaller scale, or some of it;
-# contradicted: our measurement says otherwise; not: nothing was measured, `why` says why.
-State = Literal["remade", "in part", "contradicted", "not"]
+# contradicted: our measurement says otherwise; undecided: it was measured, and the data at hand cannot tell;
+# not: nothing was measured, `why` says why.
+State = Literal["remade", "in part", "contradicted", "undecided", "not"]
 
 
 @dataclass(frozen=True)
