@@ -37,6 +37,51 @@ PUBLISHED = {
 }
 
 
+# Table 2 of MobileBERT: inter- and intra-block size, heads, millions of parameters of the teachers searched.
+TEACHERS = [
+    (1024, 1024, 16, 356),
+    (768, 1024, 16, 325),
+    (512, 1024, 16, 293),
+    (384, 1024, 16, 276),
+    (256, 1024, 16, 262),
+    (512, 1024, 4, 293),
+    (512, 512, 4, 92),
+    (512, 256, 4, 33),
+    (512, 128, 4, 15),
+]
+# Table 3: intra-block size, heads, stacked networks; millions of parameters in attention and in the networks.
+STUDENTS = [(192, 6, 1, 8, 7), (160, 5, 2, 6.5, 10), (128, 4, 4, 5, 12.5), (96, 3, 8, 4, 14)]
+
+
+@pytest.mark.parametrize(("inter", "intra", "heads", "millions"), TEACHERS)
+def test_searched_teachers_have_the_published_size(inter, intra, heads, millions):
+    config = replace(
+        preset("ib-bert-large"),
+        hidden_size=inter,
+        intra_bottleneck_size=intra,
+        num_attention_heads=heads,
+        intermediate_size=4 * intra,
+    )
+    assert inventory(config)["parameters"]["total"] / 1e6 == pytest.approx(millions, rel=0.01, abs=1.5)
+
+
+@pytest.mark.parametrize(("intra", "heads", "networks", "attention", "feed_forward"), STUDENTS)
+def test_searched_students_have_the_published_parts_and_run(intra, heads, networks, attention, feed_forward):
+    config = replace(
+        preset("mobilebert-table1"),
+        intra_bottleneck_size=intra,
+        num_attention_heads=heads,
+        num_feedforward_networks=networks,
+        intermediate_size=4 * intra,
+    )
+    parts = inventory(config)["parameters"]
+    assert parts["attention"] / 1e6 == pytest.approx(attention, abs=0.3)
+    assert parts["feed_forward"] / 1e6 == pytest.approx(feed_forward, abs=0.3)
+    small = build(replace(config, num_hidden_layers=2, vocab_size=50), seed=0)
+    ids = torch.arange(8)[None]
+    assert small(ids, torch.ones_like(ids), torch.zeros_like(ids)).shape == (1, 2)
+
+
 @pytest.mark.parametrize(("name", "millions"), PUBLISHED.items())
 def test_parameter_count_is_within_half_a_percent_of_table_1(name, millions):
     assert inventory(preset(name))["parameters"]["total"] == pytest.approx(millions * 1e6, rel=0.005)
