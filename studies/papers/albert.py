@@ -223,8 +223,8 @@ def _ablations() -> list[Row]:
             "sharing attention costs nothing, feed-forward most",
             "81.7 and 80.2 (none: 81.6)",
             "undecided",
-            f"{losses(SHARING)}; nothing ahead of attention by {lead('albert-none', 'albert-attention')}, "
-            f"of feed-forward by {lead('albert-none', 'albert-ffn')}",
+            f"{losses(SHARING)}; attention ahead of nothing by "
+            f"{lead('albert-attention', 'albert-none')}, nothing ahead of feed-forward by {lead('albert-none', 'albert-ffn')}",
             tasks,
         ),
         row(
