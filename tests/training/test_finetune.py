@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import transformers
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
@@ -191,6 +192,11 @@ def test_command_runs_a_grid_and_reports_dev_and_test(task, small, tmp_path):
     assert kept.num_labels == (1 if task == "sts-b" else 2)
     read = mobilebert_models.read_task(tmp_path / "out" / "model", task="text-classification", texts=2)
     assert read.activation == ("identity" if task == "sts-b" else "softmax")
+    if task == "mrpc":  # its class names say that it matches texts, and which class means a match
+        matching = mobilebert_models.read_task(tmp_path / "out" / "model")
+        assert (matching.name, matching.settings.positive) == ("text-matching", 1)
+        theirs = transformers.AutoConfig.from_pretrained(tmp_path / "out" / "model")
+        assert theirs.id2label == {0: "not_equivalent", 1: "equivalent"}
     with pytest.raises(OutputError, match="exists"):
         command(**given)
 

@@ -21,17 +21,23 @@ class Task:
     """What a task's files hold and how it is scored.
 
     `labels` are the texts of its classes in the order of the logits; none: a regression of a number.
-    `figures` are its metrics in GLUE; the first one selects. `symmetric`: swapping the texts changes nothing,
-    so that training may swap them.
+    `classes` are their names in GLUE, where a file has numbers. `figures` are its metrics in GLUE; the first
+    one selects. `symmetric`: swapping the texts changes nothing, so that training may swap them.
     """
 
     labels: tuple[str, ...]
     figures: tuple[str, ...]
     symmetric: bool
+    classes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the classes, in the order of the logits."""
+        return self.classes or self.labels
 
 
 TASKS: dict[str, Task] = {
-    "mrpc": Task(("0", "1"), ("accuracy", "f1"), symmetric=True),
+    "mrpc": Task(("0", "1"), ("accuracy", "f1"), symmetric=True, classes=("not_equivalent", "equivalent")),
     "sts-b": Task((), ("spearman", "pearson"), symmetric=True),
     "mnli": Task(("entailment", "neutral", "contradiction"), ("accuracy",), symmetric=False),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -227,6 +228,7 @@ def save_pretrained(
     half: bool = False,
     eight_bit: bool = False,
     problem_type: str | None = None,
+    labels: Sequence[str] = (),
 ) -> None:
     """Write a model directory that we and `transformers` load; an existing one is replaced at the end.
 
@@ -240,12 +242,14 @@ def save_pretrained(
         eight_bit: store matrices as `mobilebert_models.weights.eight_bit` does, which only `load_pretrained`
             reads.
         problem_type: of a classifier, as `transformers` writes it into config.json: how its logits are read.
+        labels: of a classifier, the names of its classes in the order of the logits; without them LABEL_0, ….
 
     Raises:
         ModelError: `tokenizer_from` lacks a tokenizer file.
+        ValueError: not as many labels as the classifier has classes.
     """
     with replacing_folder(Path(directory)) as partial:
-        _write(model, partial, half, eight_bit, problem_type)
+        _write(model, partial, half, eight_bit, problem_type, labels)
         if tokenizer_from is not None:
             _copy_tokenizer(Path(tokenizer_from), partial)
         if settings is not None:
@@ -274,13 +278,23 @@ def _copy_tokenizer(source: Path, directory: Path) -> None:
         (directory / CONFIG_FILE).write_text(json.dumps(said | more, indent=2) + "\n", encoding="utf-8")
 
 
-def _write(model: nn.Module, directory: Path, half: bool, eight_bit: bool, problem_type: str | None) -> None:
+def _write(
+    model: nn.Module,
+    directory: Path,
+    half: bool,
+    eight_bit: bool,
+    problem_type: str | None,
+    labels: Sequence[str],
+) -> None:
     config = cast(EncoderConfig, model.config)
     values: dict[str, Any] = config.to_dict()
     values["architectures"] = [_FAMILIES[config.model_type] + _HEADS.get(type(model), "Model")]
     if isinstance(model, PairClassifier | TokenClassifier):
-        values["id2label"] = {str(i): f"LABEL_{i}" for i in range(model.num_labels)}
-        values["label2id"] = {f"LABEL_{i}": i for i in range(model.num_labels)}
+        names = labels or [f"LABEL_{i}" for i in range(model.num_labels)]
+        if len(names) != model.num_labels:
+            raise ValueError(f"{len(names)} labels of a classifier of {model.num_labels} classes")
+        values["id2label"] = {str(i): name for i, name in enumerate(names)}
+        values["label2id"] = {name: i for i, name in enumerate(names)}
     if problem_type is not None:
         values["problem_type"] = problem_type
     (directory / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")

@@ -108,7 +108,11 @@ def finetune(
 
     def keep(network: Any) -> None:
         mobilebert_models.save_pretrained(
-            network, out / "model", tokenizer_from=source, problem_type=work.problem_type
+            network,
+            out / "model",
+            tokenizer_from=source,
+            problem_type=work.problem_type,
+            labels=work.labels,
         )
 
     console = Terminal(stderr=True)
@@ -147,6 +151,7 @@ class _Pairs:
         self.outputs = len(self.task.labels) or 1
         # A logit without it is the log-odds of a class.
         self.problem_type = None if self.task.labels else "regression"
+        self.labels = self.task.names
         self.select = self.task.figures[0]
         self.sizes = {split: len(part.pairs) for split, part in self.data.items()}
 
@@ -172,7 +177,7 @@ class _Pairs:
 class _Squad:
     """SQuAD v1.1 or v2; its test sets are not public."""
 
-    head, outputs, select, problem_type = "span_qa", 2, "f1", None
+    head, outputs, select, problem_type, labels = "span_qa", 2, "f1", None, ()
 
     def __init__(self, folder: Path, directory: Path, max_len: int) -> None:
         from mobilebert_matching.data.squad import find_split, read_squad
