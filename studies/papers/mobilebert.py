@@ -609,7 +609,7 @@ def _figure_3() -> list[Row]:
             "Figure 3, appendix C",
             "without it the heads are the teacher's in another order",
             "exactly a re-order",
-            "in part",
+            "contradicted",
             f"{without:.2f} from the head of the same number, {nearest:.2f} from the nearest",
             f"{what}: nearer than by number, and not equal",
             "results/transfer/attention-pd-fmt.json",

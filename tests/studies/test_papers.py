@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from studies.papers.length_divergence import Move, _state
 from studies.papers.report import PAPERS, page
 from studies.papers.row import RESULTS
 from tests.conftest import ROOT
@@ -40,3 +41,17 @@ def test_a_row_has_evidence_and_what_is_missing_a_reason(rows):
         assert row.ours or row.state == "not", row
         assert row.why or row.state == "remade", row
         assert "untested" not in row.why, row
+
+
+@pytest.mark.parametrize(
+    ("moves", "state"),
+    [
+        ([(1.5, 1.2, 1.0)], "in part"),
+        ([(1.5, 0.9, 1.0)], "undecided"),
+        ([(1.5, -1.2, 1.0), (0.4, 0.9, 1.0)], "contradicted"),
+        ([(1.5, -1.2, 1.0), (0.4, 1.1, 1.0)], "in part"),
+        ([(-0.5, -1.2, 1.0)], "in part"),  # an exception in the paper, and here
+    ],
+)
+def test_a_move_counts_where_it_is_larger_than_what_the_test_leaves_open(moves, state):
+    assert _state([Move("accuracy", *move) for move in moves]) == state
