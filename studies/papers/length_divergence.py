@@ -14,7 +14,14 @@ TITLE = "Length divergence bias (Jiang et al. 2022)"
 DEFINITIONS = "tests/matching/test_length_divergence.py"
 PAGE = "results/length_bias/report.md"
 TABLE_2_COMMAND = "python -m studies.length_bias.table2 --out results/length_bias --runs runs/length_bias --init runs/bert-tiny/model"
-PROBE = "python -m studies.length_bias.probe --help"
+CORPORA = [
+    f"../shared/corpora/{name}.txt.xz"
+    for name in ("wiki-core-lead7k", "wiki-longtail-lead", "gutenberg-slices")
+]
+PROBE = (
+    f"python -m studies.length_bias.probe bimpm esim runs/bert-tiny/model minilm --runs runs/length_bias "
+    f"{' '.join(f'--corpus {corpus}' for corpus in CORPORA)} --json results/length_bias/probing.json --threads 1"
+)
 DATA = {"qqp": "QQP", "twitter_url": "Twitter-URL", "trecqa": "TrecQA", "microblog": "Microblog"}
 MODELS = {"matchpyramid": "MatchPyramid", "bimpm": "BiMPM", "esim": "ESIM", "bert-tiny": "BERT_TINY"}
 # Sets without groups of texts by query; the others need the option of the audit.
@@ -297,7 +304,7 @@ def _all_pairs(report: dict[str, Any], runs: Runs) -> list[Row]:
                     f"untrained {untrained[arch][data][0]:.1f}; {curves[0]}; adversarial set {curves[1]}",
                     "training on all pairs brings a part of the paper's rise",
                     evidence,
-                    f"{shown} --probe CORPUS",
+                    f"{shown} {' '.join(f'--probe {corpus}' for corpus in CORPORA)}",
                 )
             )
     return found

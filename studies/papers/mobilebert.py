@@ -11,9 +11,12 @@ from studies.papers.row import Row, State, percent, record
 TITLE = "MobileBERT (Sun et al. 2020)"
 NETWORKS = "tests/models/test_networks.py"
 LOSSES = "tests/training/test_distillation.py"
-ABLATION = "python -m studies.transfer.ablation --scale short --corpus runs/shards --runs runs/ablation --out results/transfer"
+ABLATION = (
+    "python -m studies.transfer.ablation --scale short --corpus runs/shards --runs runs/ablation --out results/transfer --seed 0 "
+    "--seed 1 --seed 2 --row bare --row pd --row pd-fmt --row pkt --row jkt --row akt"
+)
 TABLES = "python -m studies.latency.paper_table --table {} --threads 1 --seconds 0.5 --retries 1 --out results/bench/{}"
-STUDENTS = "python -m studies.general_matcher.train_mobilebert --help"
+STUDENTS = "python -m studies.general_matcher.train_mobilebert --out runs/general/mobilebert --seconds 565 --workers 14"
 UNDER_MINILM = (
     "python -m studies.transfer.strategies_from_minilm --texts texts.txt --sts ../shared/data/glue/sts-b/dev.tsv "
     "--runs runs/from-minilm --out results/transfer --seed 0 --seed 1 --seed 2"
