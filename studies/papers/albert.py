@@ -282,7 +282,7 @@ def _figure_1() -> list[Row]:
             f"{percent(spread(own, 'angle'))}%; the distance by {percent(spread(shared, 'distance'))}% and "
             f"{percent(spread(own, 'distance'))}%",
             why,
-            "results/transfer/layer-distances.json",
+            "results/transfer/README.md",
             command,
         ),
         Row(
@@ -292,7 +292,7 @@ def _figure_1() -> list[Row]:
             "in part" if shared["angle"][-1] > 1 else "contradicted",
             f"the last layer turns it by {shared['angle'][-1]:.1f}° (the first by {shared['angle'][0]:.1f}°)",
             why,
-            "results/transfer/layer-distances.json",
+            "results/transfer/README.md",
             command,
         ),
     ]
@@ -309,7 +309,7 @@ def _scores() -> list[Row]:
             "contradicted",
             f"{record('transfer/albert-training-speed.json')['speedup']['median']:.2f} ×",
             "one machine, two threads, 8 sequences of 128 tokens: no communication between devices, which sharing saves most of",
-            "results/transfer/albert-training-speed.json",
+            "results/transfer/README.md",
             "python -m studies.latency.albert_training_speed results/transfer/albert-training-speed.json",
         ),
         *_ablations(),

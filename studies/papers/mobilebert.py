@@ -605,7 +605,7 @@ def _figure_3() -> list[Row]:
             "in part",
             f"{without:.2f} without, {with_transfer:.2f} with it",
             what,
-            "results/transfer/attention-pd-fmt-at.json",
+            "results/transfer/README.md",
             command.replace("pd-fmt", "pd-fmt-at"),
         ),
         Row(
@@ -615,7 +615,7 @@ def _figure_3() -> list[Row]:
             "contradicted",
             f"{without:.2f} from the head of the same number, {nearest:.2f} from the nearest",
             f"{what}: nearer than by number, and not equal",
-            "results/transfer/attention-pd-fmt.json",
+            "results/transfer/README.md",
             command,
         ),
     ]
