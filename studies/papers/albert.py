@@ -265,29 +265,27 @@ def _figure_1() -> list[Row]:
         "runs/ablation/small-albert-depth-4-none-seed0/model --corpus runs/shards --out results/transfer/layer-distances.json"
     )
 
-    def spread(model: dict[str, Any], what: str) -> float:
-        """Mean change of the curve from layer to layer, of its mean."""
-        curve = model[what]
-        steps = [abs(b - a) for a, b in itertools.pairwise(curve)]
-        return sum(steps) / len(steps) / (sum(curve) / len(curve))
+    def turns(model: dict[str, Any]) -> int:
+        """How often the curve of angles over the layers changes its direction."""
+        rises = [b > a for a, b in itertools.pairwise(model["angle"])]
+        return sum(a != b for a, b in itertools.pairwise(rises))
 
     why = "twelve layers, H = 64, 48,000 sequences, one seed; 512 held-out sequences"
     return [
         Row(
             "Figure 1",
-            "shared layers move their input more evenly than layers with weights of their own",
+            "from layer to layer the change is smoother with shared weights",
             "drawing",
-            "in part" if spread(shared, "angle") < spread(own, "angle") else "contradicted",
-            f"the angle changes from layer to layer by {percent(spread(shared, 'angle'))}% of its mean (shared) and "
-            f"{percent(spread(own, 'angle'))}%; the distance by {percent(spread(shared, 'distance'))}% and "
-            f"{percent(spread(own, 'distance'))}%",
+            "in part" if turns(shared) < turns(own) else "contradicted",
+            f"the angle between a layer's input and output rises or falls anew {turns(shared)} times over twelve layers "
+            f"(shared) and {turns(own)} times",
             why,
             "results/transfer/README.md",
             command,
         ),
         Row(
             "Figure 1",
-            "they oscillate and do not converge: the last layer still moves its input",
+            "shared layers do not converge: the last one still moves its input",
             "drawing",
             "in part" if shared["angle"][-1] > 1 else "contradicted",
             f"the last layer turns it by {shared['angle'][-1]:.1f}° (the first by {shared['angle'][0]:.1f}°)",
