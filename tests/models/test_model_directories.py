@@ -7,9 +7,16 @@ import shutil
 import pytest
 import torch
 
-from mobilebert_models import MatcherSettings, build, load_pretrained, save_pretrained
+from mobilebert_models import (
+    MatcherSettings,
+    PairClassifier,
+    PretrainingHead,
+    build,
+    load_pretrained,
+    save_pretrained,
+)
 from mobilebert_runtime.errors import ModelError
-from tests.helpers.networks import SMALL_MOBILE, padded_batch, randomise
+from tests.helpers.networks import SMALL_BERT, SMALL_MOBILE, padded_batch, randomise
 
 
 @pytest.fixture
@@ -50,6 +57,19 @@ def test_bare_encoder_gets_a_seeded_classifier(tmp_path):
     first, again = (load_pretrained(tmp_path / "m", num_labels=3, seed=5) for _ in range(2))
     assert first.classifier.weight.shape == (3, 32)
     assert torch.equal(first.classifier.weight, again.classifier.weight)
+
+
+@pytest.mark.parametrize("config", [SMALL_BERT, SMALL_MOBILE], ids=["bert", "mobilebert"])
+def test_a_pretrained_network_becomes_a_classifier_over_its_encoder(config, tmp_path):
+    pretrained = randomise(build(config, "pretraining"), seed=3)
+    save_pretrained(pretrained, tmp_path / "m")
+    assert isinstance(load_pretrained(tmp_path / "m"), PretrainingHead)
+    classifier = load_pretrained(tmp_path / "m", num_labels=3, seed=5)
+    assert isinstance(classifier, PairClassifier)
+    assert classifier.num_labels == 3
+    own, given = classifier.encoder.state_dict(), pretrained.encoder.state_dict()
+    assert own.keys() == given.keys()
+    assert all(torch.equal(own[name], given[name]) for name in own)
 
 
 def rewritten(directory, change):

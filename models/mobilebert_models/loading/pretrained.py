@@ -85,7 +85,8 @@ def load_pretrained(directory: str | Path, *, num_labels: int | None = None, see
     further.
 
     The head follows from the tensors in the file and from `architectures` in config.json. With `num_labels` a
-    bare encoder gets a fresh pair classifier (and a fresh pooler where the file has none), drawn from `seed`.
+    bare encoder gets a fresh pair classifier (and a fresh pooler where the file has none), drawn from `seed`;
+    so does the encoder of a pretraining head.
 
     Raises:
         ModelError: files are missing, damaged, or their tensors do not fit the config.
@@ -329,7 +330,10 @@ def _other_weights(directory: Path) -> str:
 def _empty_model(
     config: EncoderConfig, architecture: str, tensors: dict[str, Tensor], num_labels: int | None, seed: int
 ) -> nn.Module:
-    """The network of the tensors; those of a bare encoder are renamed where it gets a classifier."""
+    """The network of the tensors; those of a bare encoder are renamed where it gets a classifier.
+
+    Those of a pretraining head are left behind where it does.
+    """
     head = _head(config, architecture, tensors)
     if head is None and num_labels is None:
         encoder = cast(Encoder, build(config, None, seed=seed))
@@ -340,6 +344,10 @@ def _empty_model(
         for name in list(tensors):
             tensors[f"encoder.{name}"] = tensors.pop(name)
         return build(config, "pair_classifier", cast(int, num_labels), seed)
+    if head == "pretraining" and num_labels is not None:
+        for name in [name for name in tensors if not name.startswith("encoder.")]:
+            del tensors[name]
+        return build(config, "pair_classifier", num_labels, seed)
     rows = tensors["classifier.weight"].shape[0] if "classifier.weight" in tensors else 2
     model = build(config, head, rows, seed)
     if (
