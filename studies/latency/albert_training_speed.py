@@ -6,7 +6,6 @@ On one machine sharing saves the optimiser's work on the layers' weights, and no
 paper's figure has the communication between its devices in it.
 """
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -23,7 +22,7 @@ from mobilebert_training.pretraining.strategies import STRATEGIES, stages
 from mobilebert_training.training_config import LossNormalizers
 from studies.common.records import Json, check_outputs
 from studies.common.script import Force, console, run
-from studies.latency.pretraining_speed import BATCH, LENGTH, draw_batch
+from studies.latency.pretraining_speed import BATCH, LENGTH, alternating, draw_batch
 
 
 def main(
@@ -36,13 +35,7 @@ def main(
     """Measure both and write how many steps the ALBERT takes in the time of one of the BERT."""
     check_outputs(out, force=force)
     steps = {name: _step(name) for name in (bert, albert)}
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for number in range(rounds + 1):
-        for name in (bert, albert) if number % 2 else (albert, bert):
-            started = time.perf_counter()
-            steps[name]()
-            if number:  # the first round warms up
-                seconds[name].append(time.perf_counter() - started)
+    seconds = alternating(steps, rounds)
     ratios = [slow / fast for slow, fast in zip(seconds[bert], seconds[albert], strict=True)]
     record: Json = {
         "batch": [BATCH, LENGTH],

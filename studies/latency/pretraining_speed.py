@@ -5,8 +5,9 @@ python -m studies.latency.pretraining_speed results/transfer/pretraining-speed.j
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, cast
@@ -46,6 +47,18 @@ def draw_batch(vocabulary: int) -> tuple[dict[str, torch.Tensor], dict[str, torc
     return ours, shared | {"labels": labels.view(BATCH, LENGTH), "next_sentence_label": pair}
 
 
+def alternating(updates: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each of two updates in every round, after one to warm up; which goes first alternates."""
+    seconds: dict[str, list[float]] = {name: [] for name in updates}
+    for number in range(rounds + 1):
+        for name in list(updates)[:: 1 if number % 2 else -1]:
+            started = time.perf_counter()
+            updates[name]()
+            if number:
+                seconds[name].append(time.perf_counter() - started)
+    return seconds
+
+
 def compare(preset: str, rounds: int) -> dict[str, Any]:
     """Seconds of each step of both, in the order they were taken."""
     config = replace(
@@ -70,16 +83,14 @@ def compare(preset: str, rounds: int) -> dict[str, Any]:
     first = {name: step().item() for name, step in steps.items()}
     if abs(first["ours"] - first["transformers"]) > 1e-3:
         raise SystemExit(f"{preset}: not the same network or loss: {first}")
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for number in range(rounds + 1):
-        for name in ("ours", "transformers") if number % 2 else ("transformers", "ours"):
-            start = time.perf_counter()
-            optimisers[name].zero_grad(set_to_none=True)
-            steps[name]().backward()
-            torch.nn.utils.clip_grad_norm_(optimisers[name].param_groups[0]["params"], 1.0)
-            optimisers[name].step()
-            if number:  # the first round warms up
-                seconds[name].append(time.perf_counter() - start)
+
+    def update(name: str) -> None:
+        optimisers[name].zero_grad(set_to_none=True)
+        steps[name]().backward()
+        torch.nn.utils.clip_grad_norm_(optimisers[name].param_groups[0]["params"], 1.0)
+        optimisers[name].step()
+
+    seconds = alternating({name: partial(update, name) for name in steps}, rounds)
     ratios = [t / o for o, t in zip(seconds["ours"], seconds["transformers"], strict=True)]
     tokens = int(batch["attention_mask"].sum())
     return {

@@ -12,7 +12,6 @@ from studies.papers.row import Row, State, percent, record
 TITLE = "KroneckerBERT (Tahaei et al. 2022)"
 ALGEBRA = "tests/models/test_kronecker.py"
 MODELS = "tests/models/test_kronecker_models.py"
-LOSSES = "tests/training/test_pretraining_objectives.py"
 PAGE = "results/kronecker/README.md"
 STUDY = "python -m studies.kronecker.{}"
 NO_GLUE = "GLUE's SST-2, CoLA, QNLI and RTE are not at hand, and BERT-base's weights are in no package"

@@ -20,6 +20,15 @@ from studies.latency import paper_tables as paper
 from studies.latency.paper_table import main
 from tests.helpers.tiny_artefacts import SEQ_LEN, onnx_model, write_artefact
 
+TINY_BERT = EncoderConfig(
+    model_type="bert",
+    vocab_size=30522,
+    hidden_size=16,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=32,
+)
+
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
@@ -121,15 +130,7 @@ def test_a_network_is_exported_once_in_float_and_int8(tmp_path, monkeypatch):
 
 def test_trained_weights_are_measured_beside_random_ones(tmp_path, capsys):
     pytest.importorskip("litert_torch")
-    tiny = EncoderConfig(
-        model_type="bert",
-        vocab_size=30522,
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
-    trained = build(tiny, seed=5)
+    trained = build(TINY_BERT, seed=5)
     for parameter in trained.parameters():
         parameter.data.add_(0.01)  # no bias of a trained network is zero
     save_pretrained(trained, tmp_path / "model")
@@ -157,18 +158,10 @@ def test_trained_weights_are_measured_beside_random_ones(tmp_path, capsys):
 def test_kernels_are_timed_in_turns_and_compared_with_the_last_row(tmp_path):
     pytest.importorskip("litert_torch")
     console = progress_console()
-    tiny = EncoderConfig(
-        model_type="bert",
-        vocab_size=30522,
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
     cache = tmp_path / "cache"
-    deep = replace(tiny, num_hidden_layers=2)
+    deep = replace(TINY_BERT, num_hidden_layers=2)
     paper_models.export_network(partial(build, deep, seed=0), "layernorm-gelu", cache, console)
-    paper_models.export_network(partial(build, tiny, seed=0), "mobilebert", cache, console)
+    paper_models.export_network(partial(build, TINY_BERT, seed=0), "mobilebert", cache, console)
     for same in ("layernorm-relu", "nonorm-gelu"):
         shutil.copytree(cache / "mobilebert-none", cache / f"{same}-none")
     out = tmp_path / "kernels"
